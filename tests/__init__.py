@@ -1,0 +1,1 @@
+"""The tests. CONTRIBUTING.md says what belongs in which folder."""

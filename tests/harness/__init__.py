@@ -1,0 +1,1 @@
+"""What tests are made with: real services on loopback, and ways to wait for them."""
