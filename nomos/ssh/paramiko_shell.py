@@ -1,0 +1,270 @@
+"""The Shell protocol over real SSH."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import paramiko
+
+from nomos.errors import ConnectionLost, HostUnusable
+from nomos.ssh.base import ENDED, HostFacts, HostKey, JobState, JobStatus, Limits, Target
+from nomos.ssh.connection import Deadlines, connect, exchange_keys, hang_up, place
+from nomos.ssh.keys import host_key, load_key
+from nomos.ssh.pool import Pool
+from nomos.ssh.reply import check_refusal, marked_lines, read_facts, read_status
+from nomos.ssh.request import Request, check_job
+
+_CHUNK = 65536
+_CONNECTS = 3  # at once to one host: OpenSSH begins to drop sign-ins at ten (MaxStartups)
+_FOLLOW_SECONDS = 900  # then the follower on the host ends by itself, should the link be half open
+_GRACE_SECONDS = 10  # from TERM to KILL, when the time of a job is over
+_STOP_INTERVAL = 0.25
+_FAULTS = (paramiko.SSHException, EOFError, OSError)
+
+_Key = tuple[str, int, str, str | None, str | None]
+
+
+class ParamikoShell:
+    """Jobs on hosts over SSH. Connections are kept until ``close``.
+
+    ``default_key``: Nomos's own private key, for targets that name none.
+    """
+
+    def __init__(self, default_key: Path, deadlines: Deadlines = Deadlines()) -> None:
+        self._default_key = default_key
+        self._deadlines = deadlines
+        self._lock = threading.Lock()
+        self._pools: dict[_Key, Pool] = {}
+        self._gates: dict[tuple[str, int], threading.BoundedSemaphore] = {}
+
+    def scan(self, target: Target) -> HostKey:
+        """See Shell.scan."""
+        with self._gate(target):
+            transport = exchange_keys(target, self._deadlines)
+        try:
+            return host_key(transport.get_remote_server_key())
+        finally:
+            hang_up(transport)
+
+    def probe(self, target: Target) -> HostFacts:
+        """See Shell.probe."""
+        started = time.monotonic()
+        request = self._request(target, "probe")
+        with self._pool(target).channel() as channel:
+            lines, noise = self._ask(channel, target, request)
+        check_refusal(lines, place(target))
+        facts = read_facts(lines, latency_ms=(time.monotonic() - started) * 1000)
+        if facts is None:
+            raise HostUnusable(f"{place(target)} did not run Nomos's request; it said: {_excerpt(noise)}")
+        return facts
+
+    def start(self, target: Target, job_id: str, command: str, limits: Limits) -> JobStatus:
+        """See Shell.start."""
+        check_job(job_id, command)
+        words = ("start", job_id, str(limits.output_cap), str(limits.timeout), str(_GRACE_SECONDS))
+        request = self._request(target, *words, command=command)
+        with self._pool(target).channel() as channel:
+            return self._status(channel, target, request)
+
+    def status(self, target: Target, job_id: str) -> JobStatus:
+        """See Shell.status."""
+        check_job(job_id)
+        with self._pool(target).channel() as channel:
+            return self._status(channel, target, self._request(target, "status", job_id))
+
+    def cancel(self, target: Target, job_id: str, *, kill: bool = False) -> JobStatus:
+        """See Shell.cancel."""
+        check_job(job_id)
+        request = self._request(target, "cancel", job_id, "KILL" if kill else "TERM")
+        # A fresh connection: Stop must work also when the kept one hangs or is full.
+        pool = Pool(target, lambda: self._connect(target), self._deadlines)
+        try:
+            with pool.channel() as channel:
+                return self._status(channel, target, request)
+        finally:
+            pool.close()
+
+    def follow(
+        self, target: Target, job_id: str, offset: int, on_bytes: Callable[[bytes], None], stop: Callable[[], bool]
+    ) -> JobStatus:
+        """See Shell.follow."""
+        check_job(job_id)
+        while True:
+            request = self._request(target, "follow", job_id, str(offset), str(_FOLLOW_SECONDS))
+            with self._pool(target).channel() as channel:
+                status, offset_now = self._follow_once(channel, target, request, offset, on_bytes, stop)
+            stuck, offset = offset_now == offset, offset_now
+            if status.state is JobState.MISSING or stop():
+                return status
+            # The follower on the host ends with the job and may leave the last bytes behind: ask for them.
+            if status.state in ENDED and (offset >= status.size or stuck):
+                return status
+
+    def close(self) -> None:
+        """See Shell.close."""
+        with self._lock:
+            pools, self._pools = list(self._pools.values()), {}
+        for pool in pools:
+            pool.close()
+
+    def _request(self, target: Target, *words: str, command: str = "") -> Request:
+        if target.job_base is None and words[0] != "probe":
+            raise HostUnusable(f"The folder for jobs on {place(target)} is not known yet. Test the host first.")
+        return Request(
+            words=words,
+            mark=secrets.token_hex(8),
+            base=target.job_base or "",
+            interpreter=target.interpreter or "",
+            command=command,
+        )
+
+    def _pool(self, target: Target) -> Pool:
+        key = (target.address, target.port, target.user, target.key_path, target.host_key)
+        with self._lock:
+            if key not in self._pools:
+                self._pools[key] = Pool(target, lambda: self._connect(target), self._deadlines)
+            return self._pools[key]
+
+    def _connect(self, target: Target) -> paramiko.Transport:
+        key = load_key(Path(target.key_path) if target.key_path else self._default_key)
+        with self._gate(target):
+            return connect(target, key, self._deadlines)
+
+    def _gate(self, target: Target) -> threading.BoundedSemaphore:
+        with self._lock:
+            return self._gates.setdefault((target.address, target.port), threading.BoundedSemaphore(_CONNECTS))
+
+    def _status(self, channel: paramiko.Channel, target: Target, request: Request) -> JobStatus:
+        lines, noise = self._ask(channel, target, request)
+        check_refusal(lines, place(target))
+        for line in lines:
+            if status := read_status(line):
+                return status
+        raise ConnectionLost(f"{place(target)} gave no answer to the request; it said: {_excerpt(noise)}")
+
+    def _ask(self, channel: paramiko.Channel, target: Target, request: Request) -> tuple[list[str], bytes]:
+        """Send a request and read all it says: our lines, and everything as it came."""
+        out = bytearray()
+        with self._lost(target):
+            self._send(channel, target, request)
+            deadline = time.monotonic() + self._deadlines.answer
+            while chunk := channel.recv(_CHUNK):
+                out += chunk
+                channel.settimeout(max(0.01, deadline - time.monotonic()))
+            _read_stderr(channel, out)
+        return marked_lines(bytes(out), request.mark), bytes(out)
+
+    def _send(self, channel: paramiko.Channel, target: Target, request: Request) -> None:
+        channel.settimeout(self._deadlines.answer)
+        # paramiko waits for the answer to an exec request without a limit; closing the channel ends that wait.
+        limit = threading.Timer(self._deadlines.answer, channel.close)
+        limit.daemon = True
+        limit.start()
+        try:
+            channel.exec_command(request.exec_text())
+        except _FAULTS as error:
+            # The script was not sent yet, so nothing can have been started.
+            raise HostUnusable(f"{place(target)} did not accept the request: {error}. Nothing was started.") from error
+        finally:
+            limit.cancel()
+        channel.sendall(request.wire())
+
+    def _follow_once(
+        self,
+        channel: paramiko.Channel,
+        target: Target,
+        request: Request,
+        offset: int,
+        on_bytes: Callable[[bytes], None],
+        stop: Callable[[], bool],
+    ) -> tuple[JobStatus, int]:
+        """One follower on the host, to its end or until ``stop()``: the last state and the offset reached."""
+        reader = _Follower(request.mark, offset, on_bytes)
+        with self._lost(target):
+            self._send(channel, target, request)
+            channel.settimeout(_STOP_INTERVAL)
+        deadline = time.monotonic() + self._deadlines.answer
+        while True:
+            with self._lost(target):
+                try:
+                    chunk = channel.recv(_CHUNK)
+                except TimeoutError:
+                    chunk = None
+                _read_stderr(channel, reader.said)
+            if chunk == b"":
+                break
+            if chunk:
+                reader.feed(chunk)
+            status = reader.status()
+            if status is not None and stop():
+                return replace(status, size=max(status.size, reader.offset)), reader.offset
+            if status is None and time.monotonic() > deadline:
+                break
+        status = reader.status(final=True)
+        if status is None:
+            raise ConnectionLost(f"The connection to {place(target)} ended while the output was read.")
+        return status, reader.offset
+
+    @contextlib.contextmanager
+    def _lost(self, target: Target) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError as error:
+            raise ConnectionLost(f"{place(target)} gave no answer in time.") from error
+        except _FAULTS as error:
+            raise ConnectionLost(f"The connection to {place(target)} ended: {error}.") from error
+
+
+class _Follower:
+    """Takes a follower's streams apart: our first line, then the job's bytes; our states on the other stream."""
+
+    def __init__(self, mark: str, offset: int, on_bytes: Callable[[bytes], None]) -> None:
+        self.said = bytearray()
+        self.offset = offset
+        self._mark = mark
+        self._begin = f"NOMOS1 {mark} begin\n".encode()
+        self._before: bytearray | None = bytearray()
+        self._on_bytes = on_bytes
+
+    def feed(self, chunk: bytes) -> None:
+        """Hand on the job's bytes, without what a login script printed before."""
+        if self._before is not None:
+            self._before += chunk
+            _, found, after = bytes(self._before).partition(self._begin)
+            if not found:
+                return
+            self._before, chunk = None, after
+        states = self._states()
+        if states and states[0].state is JobState.EXITED:
+            # A process the job left behind may write on after the recorded end.
+            chunk = chunk[: max(0, states[0].size - self.offset)]
+        if chunk:
+            self.offset += len(chunk)
+            self._on_bytes(chunk)
+
+    def status(self, *, final: bool = False) -> JobStatus | None:
+        """The latest state; with ``final``, only if it was said after the last byte, so that a cut link is not an end."""
+        states = self._states()
+        if final and len(states) == 1 and states[0].state not in ENDED and states[0].state is not JobState.MISSING:
+            return states[0] if states[0].state is JobState.STARTING else None
+        return states[-1] if states else None
+
+    def _states(self) -> list[JobStatus]:
+        found = (read_status(line) for line in marked_lines(bytes(self.said), self._mark))
+        return [status for status in found if status is not None]
+
+
+def _read_stderr(channel: paramiko.Channel, into: bytearray) -> None:
+    while channel.recv_stderr_ready():
+        into += channel.recv_stderr(_CHUNK)
+
+
+def _excerpt(noise: bytes) -> str:
+    return noise.decode(errors="replace").strip()[:200] or "nothing"

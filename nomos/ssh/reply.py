@@ -1,0 +1,72 @@
+"""Reading what the job script says: marked lines in, states and faults out."""
+
+from __future__ import annotations
+
+from nomos.errors import HostUnusable
+from nomos.ssh.base import HostFacts, JobState, JobStatus
+
+_WHY = {
+    "": "",
+    "host_restarted": "The host was restarted before the end of the command was recorded.",
+    "supervisor_died": "The process on the host that waits for the command's end was killed.",
+    "claimed_only": "The start of the command was interrupted on the host; whether it ran cannot be known.",
+    "output_lost": "A part of the output is gone from the host.",
+    "signal_from_outside": (
+        "The command was ended by TERM, and not by Nomos: by a shutdown, by somebody on the host, "
+        "or because the host ends processes when the SSH connection ends."
+    ),
+}
+
+_REFUSED = {
+    "no_proc": "it has no /proc, which Nomos needs to recognise its jobs",
+    "no_base": "no folder there can hold jobs",
+    "base": "the folder for jobs cannot be used",
+    "mkdir": "no folder can be made for the job",
+    "prepare": "the files of the job cannot be made",
+}
+
+
+def marked_lines(data: bytes, mark: str) -> list[str]:
+    """The complete lines in ``data`` that carry our mark, without it."""
+    prefix = f"NOMOS1 {mark} ".encode()
+    lines = data.split(b"\n")[:-1]
+    return [line.removeprefix(prefix).decode(errors="replace") for line in lines if line.startswith(prefix)]
+
+
+def read_status(line: str) -> JobStatus | None:
+    """The state of a job from a line of the script; None for another kind of line."""
+    if not line.startswith("state="):
+        return None
+    values = dict(word.split("=", 1) for word in line.split(" ") if "=" in word)
+    return JobStatus(
+        state=JobState(values["state"]),
+        boot=values["boot"],
+        exit_code=int(values["code"]) if values["code"] else None,
+        size=int(values["size"]),
+        truncated=values["cut"] == "1",
+        timed_out=values["late"] == "1",
+        why=_WHY[values["why"]],
+    )
+
+
+def check_refusal(lines: list[str], where: str) -> None:
+    """Raises HostUnusable when one of the lines says that the host cannot keep jobs."""
+    for line in lines:
+        if line.startswith("refused="):
+            word, _, detail = line.removeprefix("refused=").partition(" detail=")
+            tried = [text.removeprefix("base_refused ").strip() for text in lines if text.startswith("base_refused ")]
+            rest = "; ".join([text for text in (detail.strip(), *tried) if text])
+            raise HostUnusable(
+                f"{where} cannot keep jobs: {_REFUSED[word]}{f' ({rest})' if rest else ''}. Nothing was started."
+            )
+
+
+def read_facts(lines: list[str], latency_ms: float) -> HostFacts | None:
+    """What a probe found; None when its lines are not complete."""
+    first = next((line for line in lines if line.startswith("boot=")), None)
+    base = next((line.removeprefix("base ") for line in lines if line.startswith("base ")), None)
+    system = next((line.removeprefix("system ") for line in lines if line.startswith("system ")), None)
+    if first is None or base is None or system is None:
+        return None
+    boot, _, shell = first.removeprefix("boot=").partition(" shell=")
+    return HostFacts(boot=boot, job_base=base, system=system, shell=shell, latency_ms=latency_ms)
