@@ -1,0 +1,124 @@
+/** The last part of an approval's card: what the answer allows, and the buttons. */
+
+import { announce } from "../announce.js";
+import { h, setText } from "../dom.js";
+
+/** A card that has only just appeared must not catch a click that was meant for something else. */
+const ARM_AFTER = 800;
+
+/**
+ * The buttons of one pending approval. They arm once they have been in view for ARM_AFTER, and never take the focus;
+ * the whole command stands above them, so it has been on the screen by then.
+ *
+ * `choices` is `[{scope, label}]`, the first one primary. `typed` are host names of which one must be typed first.
+ */
+export class Decision {
+  node;
+  #app;
+  #approval;
+  #buttons;
+  #says = h("p", { class: "says", role: "status" });
+  #allows = h("dd");
+  #reason = h("input", { class: "input", placeholder: "Tell Nomos why, or what to do instead", maxlength: "2000", "aria-label": "Reason" });
+  #denial;
+  #typed = null;
+  #armed = false;
+  #busy = false;
+  #timer = null;
+  #observer;
+
+  constructor(app, approval, choices, { typed = [] } = {}) {
+    this.#app = app;
+    this.#approval = approval;
+    this.#buttons = choices.map(({ scope, label }, at) =>
+      h("button", { type: "button", class: at ? "button" : "button primary", on: { click: () => this.#approve(scope) } }, label),
+    );
+    const deny = h("button", { type: "button", class: "button danger", on: { click: () => this.#toggleDenial(true) } }, "Deny…");
+    const acts = h("div", { class: "acts" }, ...this.#buttons, deny);
+    this.#denial = this.#denialForm();
+    const rows = [h("dl", { class: "facts" }, h("dt", {}, "Allows"), this.#allows)];
+    if (typed.length) rows.push(this.#typing(typed));
+    this.node = h("div", { class: "decision" }, ...rows, acts, this.#denial, this.#says);
+    this.#watch(acts);
+    this.#arm();
+  }
+
+  /** Say what the primary answer allows; it names a time, so it changes. */
+  allows(text) {
+    setText(this.#allows, text);
+  }
+
+  /** The card is taken away. */
+  close() {
+    this.#observer.disconnect();
+    clearTimeout(this.#timer);
+  }
+
+  #typing(hosts) {
+    this.#typed = h("input", { class: "input mono", autocomplete: "off", autocapitalize: "none", spellcheck: "false", on: { input: () => this.#arm() } });
+    this.#typed.hosts = hosts;
+    const which = hosts.map((host, at) => [at ? " or " : "", h("code", {}, host)]).flat();
+    return h("label", { class: "typed" }, h("span", {}, "This cannot be undone. Type ", ...which, " to arm the button."), this.#typed);
+  }
+
+  #denialForm() {
+    const back = h("button", { type: "button", class: "button quiet", on: { click: () => this.#toggleDenial(false) } }, "Back");
+    const send = h("button", { class: "button danger" }, "Deny");
+    const submit = (event) => {
+      event.preventDefault();
+      this.#answer("deny", { note: this.#reason.value.trim() });
+    };
+    const keydown = (event) => event.key === "Escape" && this.#toggleDenial(false);
+    return h("form", { class: "denial", hidden: true, on: { submit, keydown } }, this.#reason, send, back);
+  }
+
+  #toggleDenial(open) {
+    this.#denial.hidden = !open;
+    if (open) this.#reason.focus();
+  }
+
+  #watch(acts) {
+    this.#observer = new IntersectionObserver(
+      ([entry]) => {
+        clearTimeout(this.#timer);
+        if (this.#armed || !entry.isIntersecting) return;
+        this.#timer = setTimeout(() => {
+          this.#armed = true;
+          this.#arm();
+        }, ARM_AFTER);
+      },
+      { threshold: 0.9 },
+    );
+    this.#observer.observe(acts);
+  }
+
+  #arm() {
+    const typed = !this.#typed || this.#typed.hosts.includes(this.#typed.value.trim());
+    for (const button of this.#buttons) button.disabled = !this.#armed || !typed || this.#busy;
+    this.node.classList.toggle("armed", this.#armed);
+  }
+
+  #approve(scope) {
+    if (this.#armed) this.#answer("approve", { scope });
+  }
+
+  async #answer(verdict, options) {
+    if (this.#busy) return;
+    this.#setBusy(true);
+    setText(this.#says, verdict === "approve" ? "Approving…" : "Denying…");
+    try {
+      await this.#app.decide(this.#approval, verdict, options);
+      setText(this.#says, verdict === "approve" ? "Approved." : "Denied.");
+      announce(verdict === "approve" ? "Approved" : "Denied");
+    } catch (problem) {
+      setText(this.#says, problem.status === 0 ? `${problem.message} Nothing was decided; press again.` : problem.message);
+      if (problem.status !== 409 && problem.status !== 410) this.#setBusy(false);
+    }
+  }
+
+  #setBusy(busy) {
+    this.#busy = busy;
+    for (const control of this.node.querySelectorAll("button, input")) control.disabled = busy;
+    this.#arm();
+  }
+}

@@ -1,0 +1,34 @@
+/** Small pieces that several cards share. */
+
+import { h, icon } from "../dom.js";
+import { hue } from "../host-colour.js";
+import { readable } from "../text.js";
+
+/** The badge that answers "where". */
+export function hostBadge(host) {
+  return h("span", { class: `host hue${hue(host)}` }, host);
+}
+
+const RISK_ICON = { read: "eye", change: "pencil", destroy: "flame" };
+
+export function riskBadge(risk) {
+  return h("span", { class: `risk ${risk}` }, icon(RISK_ICON[risk] ?? "pencil"), risk);
+}
+
+/** A command, whole, with whatever would not show made visible. */
+export function commandCode(command, attributes = {}) {
+  const parts = readable(command).map(({ text, hidden }) => (hidden ? h("span", { class: "hidden-character", title: "A character that does not show" }, text) : text));
+  return h("code", attributes, ...parts);
+}
+
+/** `dt`/`dd` pairs, without those that have no value. */
+export function facts(pairs) {
+  return h("dl", { class: "facts" }, ...pairs.filter(([, value]) => value).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}
+
+/** The row that a decided approval shrinks to. */
+export function decidedRow(approval, words) {
+  const approved = approval.state === "approved";
+  const name = approved ? "check" : approval.state === "denied" ? "cross" : "minus";
+  return h("p", { class: `decided ${approval.state}` }, icon(name), h("span", {}, words));
+}

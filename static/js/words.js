@@ -1,0 +1,171 @@
+/** States and facts in words, all in one place. No DOM. A tone is `ok`, `bad`, `wait`, `work` or `quiet`. */
+
+import { clock, duration, secondsBetween } from "./time.js";
+
+const list = new Intl.ListFormat("en", { type: "conjunction" });
+
+/** A session's state. */
+export const SESSION = {
+  idle: { label: "ready", tone: "quiet", icon: "idle" },
+  working: { label: "working", tone: "work", icon: "working" },
+  waiting: { label: "waiting for you", tone: "wait", icon: "waiting" },
+  parked: { label: "results are in, the window is over", tone: "wait", icon: "parked" },
+  done: { label: "goal verified", tone: "ok", icon: "done" },
+  blocked: { label: "blocked", tone: "bad", icon: "blocked" },
+  failed: { label: "failed", tone: "bad", icon: "failed" },
+  stopped: { label: "stopped", tone: "quiet", icon: "stopped" },
+};
+
+/** Session states that need the operator, for list, title and favicon. */
+export const NEEDS_YOU = new Set(["waiting", "parked"]);
+
+const UNDER_WAY = new Set(["queued", "starting", "running"]);
+/** Whether an execution is on its way or running. */
+export const underWay = (execution) => UNDER_WAY.has(execution.state);
+/** Whether an execution has never been and will never be started. */
+export const neverStarts = (execution) => ["denied", "withdrawn"].includes(execution.state);
+
+/** How an execution stands: `{tone, text}`. */
+export function executionWords(execution) {
+  const { state, exit_code: code, started_at: started, ended_at: ended } = execution;
+  const took = started && ended ? ` · ${duration(secondsBetween(started, ended))}` : "";
+  const stopping = execution.cancel_requested_at && underWay(execution);
+  if (stopping) return { tone: "wait", text: "stopping…" };
+  switch (state) {
+    case "waiting":
+      return { tone: "wait", text: "waits for approval" };
+    case "queued":
+      return { tone: "work", text: "queued" };
+    case "starting":
+      return { tone: "work", text: "starting" };
+    case "running":
+      return { tone: "work", text: `running · ${duration(started ? secondsBetween(started) : 0, { live: true })}` };
+    case "succeeded":
+      return { tone: "ok", text: `exit ${code ?? 0}${took}` };
+    case "failed":
+      return { tone: "bad", text: `${code === null || code === undefined ? "failed" : `exit ${code}`}${took}` };
+    case "timed_out":
+      return { tone: "bad", text: `timed out${took && ` after ${took.slice(3)}`}` };
+    case "cancelled":
+      return { tone: "quiet", text: `stopped${took}` };
+    case "unknown":
+      return { tone: "bad", text: "outcome unknown" };
+    case "unreachable":
+      return { tone: "bad", text: "host unreachable, not started" };
+    default:
+      return { tone: "quiet", text: state };
+  }
+}
+
+/** What is known beyond the state, for the card's body; null where the state says it all. */
+export function executionDetail(execution) {
+  if (execution.detail) return execution.detail;
+  if (execution.state === "unknown") return "It was started, or may have been. What became of it cannot be known: look before it is run again.";
+  if (execution.state === "unreachable") return "Nothing was started on the host. It is safe to try again.";
+  return null;
+}
+
+/** A decided approval in a sentence. */
+export function decisionWords(approval) {
+  if (approval.state === "withdrawn") return "Withdrawn: this is no longer asked.";
+  const verb = approval.state === "approved" ? "Approved" : "Denied";
+  const scope = approval.state === "approved" ? { once: " once", window: ", with a window" }[approval.scope] ?? "" : "";
+  const by = approval.decided_by ? ` by ${approval.decided_by}` : "";
+  const route = approval.route && approval.route !== "button" ? ` (${approval.route})` : "";
+  const at = approval.decided_at ? ` at ${clock(approval.decided_at)}` : "";
+  return `${verb}${scope}${by}${route}${at}${approval.note ? `: “${approval.note}”` : ""}`;
+}
+
+/** `1 command`, `3 commands`. */
+export const commands = (count) => (count === 1 ? "1 command" : `${count} commands`);
+
+/** Names joined as in a sentence. */
+export const names = (all) => list.format(all);
+
+/** What approving a plan allows, by scope. `until` is a time of day. */
+export function planAllows(plan, until) {
+  const hosts = names([...new Set(plan.steps.map((step) => step.host))]);
+  const exactly = plan.steps.length === 1 ? "exactly this command" : `exactly these ${plan.steps.length} commands`;
+  return {
+    plan: `Allows ${exactly}.`,
+    window: `Allows ${exactly}. Until ${until}, other commands that change something on ${hosts} run without asking; destroying asks again.`,
+  };
+}
+
+/** What approving a command allows, by scope. */
+export function commandAllows(approval, until) {
+  return {
+    once: `Allows exactly this command on ${approval.host}, once.`,
+    window: `Until ${until}, other commands that change something on ${approval.host} run without asking; destroying asks again.`,
+  };
+}
+
+/** What an open window covers. */
+export function windowWords(covers) {
+  const hosts = covers?.hosts ?? [];
+  if (covers?.risk === "change" && hosts.length) return `Changes on ${names(hosts)} run without asking`;
+  if (covers?.plan_id) return "The approved plan goes on by itself; anything else asks";
+  return "Nomos goes on by itself; every change still asks";
+}
+
+const EVENT_PREFIX = "Nomos event, not the operator's words: ";
+
+/** An event message's block as a short line: `{tone, text, command?, host?}`. */
+export function eventWords(text) {
+  let event = null;
+  try {
+    event = JSON.parse(text.startsWith(EVENT_PREFIX) ? text.slice(EVENT_PREFIX.length) : text);
+  } catch {
+    return { tone: "quiet", text };
+  }
+  switch (event.event) {
+    case "execution_ended": {
+      const ok = event.state === "succeeded";
+      const how = event.exit_code === null || event.exit_code === undefined ? event.state.replaceAll("_", " ") : `exit ${event.exit_code}`;
+      return { tone: ok ? "ok" : "bad", text: `Result came in: ${how}`, command: event.command, host: event.host };
+    }
+    case "plan_decided":
+      return { tone: event.verdict === "approve" ? "ok" : "quiet", text: `Plan ${event.verdict === "approve" ? "approved" : "denied"}` };
+    case "approval_decided":
+      return {
+        tone: event.verdict === "approve" ? "ok" : "quiet",
+        text: event.verdict === "approve" ? "Approved" : "Denied",
+        command: event.command,
+        host: event.host,
+      };
+    case "turn_interrupted":
+      return { tone: "wait", text: `Interrupted: ${event.detail}` };
+    default:
+      return { tone: "quiet", text: (event.event ?? "event").replaceAll("_", " ") };
+  }
+}
+
+/** A tool call without a command of its own, as a short line. */
+export function toolWords(name, input) {
+  switch (name) {
+    case "list_hosts":
+      return "Looked at the list of hosts";
+    case "get_execution_status":
+      return "Looked how a command stands";
+    case "read_output":
+      return "Read more of an output";
+    case "propose_plan":
+      return `Proposed a plan: ${input?.goal ?? ""}`;
+    default:
+      return `${name.replaceAll("_", " ")}${input?.host ? ` on ${input.host}` : ""}`;
+  }
+}
+
+/** What the connection is like: `{tone, text, title}`. `health` is `{worker, model, since}` or null. */
+export function connectionWords(status, health) {
+  const since = (at) => clock(typeof at === "number" ? at : Date.parse(at));
+  if (status.state === "ended" && status.reason === "signed_out") return { tone: "bad", text: "signed out" };
+  if (status.state === "ended" && status.reason !== "closed") return { tone: "bad", text: "feed ended" };
+  if (status.state === "reconnecting") return { tone: "wait", text: "reconnecting", title: `No live feed since ${since(status.since)}` };
+  if (status.state === "connecting") return { tone: "quiet", text: "connecting" };
+  if (health && health.worker !== "ok") {
+    return { tone: "bad", text: "worker away", title: `Nothing can be started or answered${health.since ? ` since ${since(health.since)}` : ""}.` };
+  }
+  if (health?.model && health.model !== "ok") return { tone: "wait", text: "model away", title: "The model does not answer. Nomos tries again by itself." };
+  return { tone: "ok", text: "live", title: "Everything on this page is up to date." };
+}
