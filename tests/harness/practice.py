@@ -7,9 +7,48 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
+from nomos.rehearsal.host.commands import host_commands
+from nomos.rehearsal.host.interpreter import interpret
 from nomos.rehearsal.host.server import PracticeHost
+from nomos.rehearsal.host.state import Practice
 from nomos.ssh.keys import KEY_NAME, ensure_key
+
+
+class Ran(NamedTuple):
+    """How a command text ended in the practice shell."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Paper:
+    """A console that writes to memory and works at once; ``worked`` adds up the seconds it was asked to work."""
+
+    stdin = ""
+
+    def __init__(self) -> None:
+        self.outs: list[str] = []
+        self.errs: list[str] = []
+        self.worked = 0.0
+
+    def out(self, text: str) -> None:
+        self.outs.append(text)
+
+    def err(self, text: str) -> None:
+        self.errs.append(text)
+
+    def work(self, seconds: float) -> None:
+        self.worked += seconds
+
+
+def run_in_practice_shell(folder: Path, text: str, paper: Paper | None = None) -> Ran:
+    """Run one command text in this process, over the practice folder ``folder``."""
+    paper = paper or Paper()
+    code = interpret(text, host_commands(Practice(folder)), paper, where="the practice host")
+    return Ran(code, "".join(paper.outs), "".join(paper.errs))
 
 
 class RunningPractice:

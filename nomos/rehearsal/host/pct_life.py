@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import time
+from itertools import count
 
 from .pct_create import create, missing_bridge
 from .pct_options import BadUse, Refused, Values, joined, on, parts
 from .pct_work import Call, check_lock, check_storage, created, find, removed, volumes
-from .state import NODE
+from .state import NODE, Guest
 
 _NEVER_DELETED = frozenset({"rootfs", "memory", "ostype", "arch", "hostname"})
 _UNITS = {"K": 1 / 1_048_576, "M": 1 / 1024, "G": 1.0, "T": 1024.0}
@@ -93,17 +94,18 @@ def set_options(call: Call) -> None:
                 raise Refused(f"unable to delete required option '{key}'")
             guest["config"].pop(key, None)
         for key, value in options.items():
-            guest["config"][key] = _kept(call, key, value)
+            guest["config"][key] = _kept(call, guest, key, value)
 
 
-def _kept(call: Call, key: str, value: str) -> str:
+def _kept(call: Call, guest: Guest, key: str, value: str) -> str:
     """How the configuration keeps a new value; makes the volume if a new one is asked for."""
     if key == "rootfs" or re.fullmatch(r"mp\d+", key):
         given = parts(value, "volume")
         storage, _, volume = given["volume"].partition(":")
         check_storage(storage)
         if re.fullmatch(r"\d{1,6}", volume, re.ASCII):
-            name = f"vm-{call.vmid}-disk-{key.removeprefix('mp')}"
+            taken = volumes(guest)
+            name = next(name for n in count() if (name := f"vm-{call.vmid}-disk-{n}") not in taken)
             call.console.out(created(name))
             return joined(given | {"volume": f"{storage}:{name}", "size": f"{volume}G"}, "volume")
         return joined(given, "volume")
