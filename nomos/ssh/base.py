@@ -129,7 +129,7 @@ class Shell(Protocol):
         ...
 
     def cancel(self, target: Target, job_id: str, *, kill: bool = False) -> JobStatus:
-        """Send TERM (or KILL) to all of the job's processes, over a fresh connection. The state tells when it has ended."""
+        """Send TERM (or KILL) to all of the job's processes, over a fresh connection. The state tells when it ended."""
         ...
 
     def close(self) -> None:

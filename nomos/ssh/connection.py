@@ -7,15 +7,16 @@ more without it) nor ever notices a dead peer (its keepalive counts no answers; 
 from __future__ import annotations
 
 import logging
-import random
+import secrets
 import socket
 import threading
 import time
 from dataclasses import dataclass
 
 import paramiko
+from paramiko.ssh_exception import IncompatiblePeer
 
-from nomos.errors import HostFault, HostKeyChanged, HostKeyUnknown, HostRefused, HostUnreachable
+from nomos.errors import HostKeyChanged, HostKeyUnknown, HostRefused, HostUnreachable
 from nomos.ssh.base import HostKey, Target
 from nomos.ssh.keys import fingerprint, host_key
 
@@ -46,7 +47,7 @@ def place(target: Target) -> str:
 
 
 def connect(target: Target, key: paramiko.PKey, deadlines: Deadlines) -> paramiko.Transport:
-    """A connection that is signed in and whose host key is the trusted one. Raises a HostFault; then nothing was sent."""
+    """A connection that is signed in, to the host with the trusted key. Raises a HostFault; then nothing was sent."""
     if target.host_key is None:
         raise HostKeyUnknown(f"{place(target)} has no trusted host key yet. Trust its fingerprint first.")
     transport = exchange_keys(target, deadlines)
@@ -60,13 +61,13 @@ def connect(target: Target, key: paramiko.PKey, deadlines: Deadlines) -> paramik
 
 
 def exchange_keys(target: Target, deadlines: Deadlines) -> paramiko.Transport:
-    """A connection after the key exchange, not signed in. A host that hangs up at once is tried again: it may be busy."""
+    """A connection after the key exchange, not signed in. A host that hangs up at once is tried again."""
     for attempt in range(3):
         try:
             return _exchange_keys(target, deadlines)
         except _HungUp:
             # OpenSSH drops connections at random when too many are signing in (MaxStartups).
-            time.sleep(0.2 * (attempt + 1) * (1 + random.random()))
+            time.sleep((attempt + 1) * (0.2 + secrets.randbelow(200) / 1000))
     if _speaks_http(target):
         raise HostUnreachable(f"{place(target)} answers with HTTP, not SSH. Is it the right port?")
     raise HostUnreachable(
@@ -102,10 +103,12 @@ def _exchange_keys(target: Target, deadlines: Deadlines) -> paramiko.Transport:
             pass
         if done.is_set() and transport.is_active():
             return transport
-        raise transport.get_exception() or TimeoutError()
-    except BaseException as error:
+    except BaseException:
         hang_up(transport)
-        raise _exchange_fault(target, error, deadlines) from error
+        raise
+    error = transport.get_exception() or TimeoutError()
+    hang_up(transport)
+    raise _exchange_fault(target, error, deadlines) from error
 
 
 def _open_socket(target: Target, deadlines: Deadlines) -> socket.socket:
@@ -142,12 +145,10 @@ def _pinned_first(pinned: str | None, known: tuple[str, ...]) -> tuple[str, ...]
     return first + tuple(name for name in known if name not in first)
 
 
-def _exchange_fault(target: Target, error: BaseException, deadlines: Deadlines) -> BaseException:
+def _exchange_fault(target: Target, error: Exception, deadlines: Deadlines) -> Exception:
     """What a failed key exchange means, in the operator's words."""
     where = place(target)
-    if isinstance(error, HostFault) or not isinstance(error, Exception):
-        return error
-    if isinstance(error, paramiko.IncompatiblePeer):
+    if isinstance(error, IncompatiblePeer):
         if "host key" in str(error):
             return HostRefused(
                 f"{where} offers only host keys of a kind that is no longer safe (ssh-rsa with SHA-1, or DSA). "
@@ -162,7 +163,8 @@ def _exchange_fault(target: Target, error: BaseException, deadlines: Deadlines) 
         return HostUnreachable(f"{where} did not finish the key exchange in time.")
     if "protocol version" in str(error) or "SSH banner" in str(error):
         return _HungUp()
-    return HostUnreachable(f"{where} ended the connection during the key exchange: {error or type(error).__name__}.")
+    reason = str(error) or type(error).__name__
+    return HostUnreachable(f"{where} ended the connection during the key exchange: {reason}.")
 
 
 def _speaks_http(target: Target) -> bool:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import paramiko
 
-from nomos.errors import ConnectionLost, HostUnusable
+from nomos.errors import ConnectionLost, HostUnreachable, HostUnusable
 from nomos.ssh.base import ENDED, HostFacts, HostKey, JobState, JobStatus, Limits, Target
 from nomos.ssh.connection import Deadlines, connect, exchange_keys, hang_up, place
 from nomos.ssh.keys import host_key, load_key
@@ -37,9 +36,9 @@ class ParamikoShell:
     ``default_key``: Nomos's own private key, for targets that name none.
     """
 
-    def __init__(self, default_key: Path, deadlines: Deadlines = Deadlines()) -> None:
+    def __init__(self, default_key: Path, deadlines: Deadlines | None = None) -> None:
         self._default_key = default_key
-        self._deadlines = deadlines
+        self._deadlines = deadlines or Deadlines()
         self._lock = threading.Lock()
         self._pools: dict[_Key, Pool] = {}
         self._gates: dict[tuple[str, int], threading.BoundedSemaphore] = {}
@@ -96,16 +95,18 @@ class ParamikoShell:
     ) -> JobStatus:
         """See Shell.follow."""
         check_job(job_id)
+        reader = _Reader(offset, on_bytes, stop)
         while True:
-            request = self._request(target, "follow", job_id, str(offset), str(_FOLLOW_SECONDS))
+            request = self._request(target, "follow", job_id, str(reader.offset), str(_FOLLOW_SECONDS))
+            reader.begin(request.mark)
             with self._pool(target).channel() as channel:
-                status, offset_now = self._follow_once(channel, target, request, offset, on_bytes, stop)
-            stuck, offset = offset_now == offset, offset_now
-            if status.state is JobState.MISSING or stop():
-                return status
-            # The follower on the host ends with the job and may leave the last bytes behind: ask for them.
-            if status.state in ENDED and (offset >= status.size or stuck):
-                return status
+                stopped = self._read(channel, target, request, reader)
+            first, last = reader.states()[0], reader.states()[-1]
+            if stopped or last.state is JobState.MISSING:
+                return replace(last, size=max(last.size, reader.offset))
+            # The follower on the host ends with the job and may leave the last bytes behind: then ask for them.
+            if last.state in ENDED and (reader.offset >= last.size or first.state in ENDED):
+                return last
 
     def close(self) -> None:
         """See Shell.close."""
@@ -159,7 +160,10 @@ class ParamikoShell:
                 out += chunk
                 channel.settimeout(max(0.01, deadline - time.monotonic()))
             _read_stderr(channel, out)
-        return marked_lines(bytes(out), request.mark), bytes(out)
+        lines = marked_lines(bytes(out), request.mark)
+        if not lines and not self._ended_well(channel):
+            raise ConnectionLost(f"The connection to {place(target)} ended before the answer.")
+        return lines, bytes(out)
 
     def _send(self, channel: paramiko.Channel, target: Target, request: Request) -> None:
         channel.settimeout(self._deadlines.answer)
@@ -171,46 +175,41 @@ class ParamikoShell:
             channel.exec_command(request.exec_text())
         except _FAULTS as error:
             # The script was not sent yet, so nothing can have been started.
-            raise HostUnusable(f"{place(target)} did not accept the request: {error}. Nothing was started.") from error
+            fault = HostUnusable if channel.get_transport().is_active() else HostUnreachable
+            raise fault(f"{place(target)} did not take the request: {error}. Nothing was started.") from error
         finally:
             limit.cancel()
         channel.sendall(request.wire())
 
-    def _follow_once(
-        self,
-        channel: paramiko.Channel,
-        target: Target,
-        request: Request,
-        offset: int,
-        on_bytes: Callable[[bytes], None],
-        stop: Callable[[], bool],
-    ) -> tuple[JobStatus, int]:
-        """One follower on the host, to its end or until ``stop()``: the last state and the offset reached."""
-        reader = _Follower(request.mark, offset, on_bytes)
+    def _read(self, channel: paramiko.Channel, target: Target, request: Request, reader: _Reader) -> bool:
+        """Feed one follower on the host to the reader, to its end; True when it was stopped before."""
         with self._lost(target):
             self._send(channel, target, request)
             channel.settimeout(_STOP_INTERVAL)
         deadline = time.monotonic() + self._deadlines.answer
         while True:
+            chunk: bytes | None = None
             with self._lost(target):
-                try:
+                with contextlib.suppress(TimeoutError):
                     chunk = channel.recv(_CHUNK)
-                except TimeoutError:
-                    chunk = None
                 _read_stderr(channel, reader.said)
+            if chunk is not None:
+                reader.feed(chunk)
             if chunk == b"":
                 break
-            if chunk:
-                reader.feed(chunk)
-            status = reader.status()
-            if status is not None and stop():
-                return replace(status, size=max(status.size, reader.offset)), reader.offset
-            if status is None and time.monotonic() > deadline:
-                break
-        status = reader.status(final=True)
-        if status is None:
+            if reader.states():
+                if reader.stop():
+                    return True
+            elif time.monotonic() > deadline:
+                raise ConnectionLost(f"{place(target)} gave no answer in time.")
+        # A cut connection looks like the end of the stream; only the follower's own exit tells that all has been said.
+        if not (self._ended_well(channel) and reader.states()):
             raise ConnectionLost(f"The connection to {place(target)} ended while the output was read.")
-        return status, reader.offset
+        return False
+
+    def _ended_well(self, channel: paramiko.Channel) -> bool:
+        """Whether the request's shell said how it exited; a lost connection or a signal gives -1."""
+        return channel.status_event.wait(self._deadlines.answer) and channel.recv_exit_status() >= 0
 
     @contextlib.contextmanager
     def _lost(self, target: Target) -> Iterator[None]:
@@ -222,41 +221,41 @@ class ParamikoShell:
             raise ConnectionLost(f"The connection to {place(target)} ended: {error}.") from error
 
 
-class _Follower:
+@dataclass(slots=True)
+class _Reader:
     """Takes a follower's streams apart: our first line, then the job's bytes; our states on the other stream."""
 
-    def __init__(self, mark: str, offset: int, on_bytes: Callable[[bytes], None]) -> None:
-        self.said = bytearray()
-        self.offset = offset
+    offset: int
+    on_bytes: Callable[[bytes], None]
+    stop: Callable[[], bool]
+    said: bytearray = field(default_factory=bytearray)
+    _mark: str = ""
+    _before: bytearray | None = None
+
+    def begin(self, mark: str) -> None:
+        """Another follower begins, whose lines carry ``mark``."""
+        self.said.clear()
         self._mark = mark
-        self._begin = f"NOMOS1 {mark} begin\n".encode()
-        self._before: bytearray | None = bytearray()
-        self._on_bytes = on_bytes
+        self._before = bytearray()
 
     def feed(self, chunk: bytes) -> None:
-        """Hand on the job's bytes, without what a login script printed before."""
+        """Hand on the job's bytes, without what a login script printed before our first line."""
         if self._before is not None:
             self._before += chunk
-            _, found, after = bytes(self._before).partition(self._begin)
-            if not found:
+            _, found, chunk = bytes(self._before).partition(f"NOMOS1 {self._mark} begin\n".encode())
+            if not (found and self.states()):  # the other stream may be a little later
                 return
-            self._before, chunk = None, after
-        states = self._states()
-        if states and states[0].state is JobState.EXITED:
-            # A process the job left behind may write on after the recorded end.
-            chunk = chunk[: max(0, states[0].size - self.offset)]
+            self._before = None
+        first = self.states()[0]
+        if first.state is JobState.EXITED:
+            # A process that the job left behind may have written on after the recorded end.
+            chunk = chunk[: max(0, first.size - self.offset)]
         if chunk:
             self.offset += len(chunk)
-            self._on_bytes(chunk)
+            self.on_bytes(chunk)
 
-    def status(self, *, final: bool = False) -> JobStatus | None:
-        """The latest state; with ``final``, only if it was said after the last byte, so that a cut link is not an end."""
-        states = self._states()
-        if final and len(states) == 1 and states[0].state not in ENDED and states[0].state is not JobState.MISSING:
-            return states[0] if states[0].state is JobState.STARTING else None
-        return states[-1] if states else None
-
-    def _states(self) -> list[JobStatus]:
+    def states(self) -> list[JobStatus]:
+        """What the follower said of the job: when it began, and again when it ended."""
         found = (read_status(line) for line in marked_lines(bytes(self.said), self._mark))
         return [status for status in found if status is not None]
 

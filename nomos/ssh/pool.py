@@ -11,8 +11,8 @@ from concurrent.futures import Future
 import paramiko
 
 from nomos.errors import HostFault, HostUnreachable, HostUnusable
-from nomos.ssh.connection import Deadlines, hang_up, place
 from nomos.ssh.base import Target
+from nomos.ssh.connection import Deadlines, hang_up, place
 
 CHANNELS = 8
 """Channels on one connection: OpenSSH allows 10 (MaxSessions)."""
@@ -72,7 +72,7 @@ class Pool:
                 # The host allows fewer channels than we thought. Nothing was started.
                 self._give_back(link, refused=True)
                 if time.monotonic() > deadline:
-                    raise HostUnusable(f"{place(self._target)} allows no session on its connections: {error}.") from error
+                    raise HostUnusable(f"{place(self._target)} allows no session: {error}.") from error
             except (paramiko.SSHException, EOFError, OSError) as error:
                 self._drop(link)
                 if fresh:

@@ -46,7 +46,7 @@ class Request:
         return EXEC_PREFIX + " ".join(self.words)
 
     def wire(self) -> bytes:
-        """What goes to its stdin, complete; the script ends without reading further, except that follow waits for EOF."""
+        """What goes to its stdin. Nothing may follow it; the end of stdin ends a follower, and nothing else."""
         variables = (("M", self.mark), ("B", self.base), ("I", self.interpreter), ("C", self.command), ("S", script()))
         text = "".join(f"{name}={quote(value)}\n" for name, value in variables) + _TAIL
         return text.encode("utf-8", "surrogateescape")
@@ -103,7 +103,7 @@ def read_wire(exec_text: str, data: bytes) -> tuple[Request, int] | None:
 
 
 def _read_assignment(name: str, data: bytes, at: int) -> tuple[str, int] | None:
-    """``NAME='…'`` and its newline from ``at`` on: the value and where the next one begins; None if it is not complete."""
+    """``NAME='…'`` and its newline from ``at`` on: the value and where the next begins; None if not complete."""
     head = f"{name}='".encode()
     if not head.startswith(data[at : at + len(head)]):
         raise InvalidInput("This is not a request of Nomos.")
