@@ -13,10 +13,15 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "nomos").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-LONGEST = 350
+
+# Lines. A table of cases is no harder to read for being long.
+LONGEST = {"nomos/**/*.py": 350, "static/js/**/*.js": 350, "static/css/**/*.css": 350, "tests/**/*.py": 500}
 
 # A file may be longer for a reason.
 LONG: dict[str, str] = {}
+
+# Time is an argument where changes are made and decided.
+MAY_READ_A_CLOCK = {"nomos/actions/growth.py": "it paces its own commits, and stamps no change with what it reads"}
 
 # Waiting by the clock makes tests slow on a fast machine and wrong on a slow one.
 MAY_SLEEP = {"tests/harness/wait.py": "it is what everything else waits with"}
@@ -63,19 +68,17 @@ def test_every_folder_of_modules_is_a_package() -> None:
     assert [name(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
 
 
-def test_files_do_one_thing() -> None:
-    files = [*MODULES, *TESTS, *(ROOT / "static/js").rglob("*.js"), *(ROOT / "static/css").rglob("*.css")]
-    long = {name(path) for path in files if len(path.read_text(encoding="utf-8").splitlines()) > LONGEST}
-    assert long == set(LONG)
+@pytest.mark.parametrize(("pattern", "longest"), LONGEST.items())
+def test_files_do_one_thing(pattern: str, longest: int) -> None:
+    lengths = {name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in ROOT.glob(pattern)}
+    assert {path: lines for path, lines in lengths.items() if lines > longest and path not in LONG} == {}
 
 
 @pytest.mark.parametrize("folder", ["actions", "domain"])
 def test_time_is_an_argument(folder: str) -> None:
     clocks = re.compile(r"(datetime|date)\.(now|utcnow|today)|time\.(time|monotonic|clock_gettime|sleep)\w*")
-    reads = {
-        name(path) for path in (ROOT / "nomos" / folder).rglob("*.py") for call in calls(path) if clocks.match(call)
-    }
-    assert reads == set()
+    files = [path for path in (ROOT / "nomos" / folder).rglob("*.py") if name(path) not in MAY_READ_A_CLOCK]
+    assert {name(path) for path in files for call in calls(path) if clocks.match(call)} == set()
 
 
 def test_nothing_is_left_unfinished() -> None:
