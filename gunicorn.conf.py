@@ -27,7 +27,8 @@ workers = 1
 worker_connections = 2000
 # Streams end by themselves with ``bye``; this bounds a request that does not.
 graceful_timeout = 5
-keepalive = 5
+# Seconds; also what an idle connection may add to a shutdown.
+keepalive = 2
 # A worker that is restarted after so many requests cuts every stream.
 max_requests = 0
 # Another way in that nobody needs; it would also put a socket into the home folder.
@@ -64,6 +65,8 @@ def post_worker_init(worker: Any) -> None:
         # There is no hook at the start of a worker's shutdown; ``alive`` is what its signal handlers clear.
         while worker.alive:
             time.sleep(0.1)
+        # A stream that has said bye would wait out its keep-alive for another request.
+        worker.cfg.set("keepalive", 0)
         shutdown.begin()
 
     threading.Thread(target=watch, name="shutdown", daemon=True).start()
