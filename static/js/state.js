@@ -22,6 +22,8 @@ export class State {
   executions = new Map();
   approvals = new Map();
   plans = new Map();
+  /** The end of each output as it was at the snapshot: `{offset, end, text}`. */
+  outputs = new Map();
   window = null;
   sessions = new Map();
   /** Words of the operator that the server has not confirmed, by client_id: `{client_id, text, session, status, detail}`. */
@@ -36,7 +38,8 @@ export class State {
     this.messages = byId(snapshot?.messages ?? []);
     this.executions = byId(snapshot?.executions ?? []);
     this.approvals = byId(snapshot?.approvals ?? []);
-    this.plans = byId(snapshot?.plans ?? (snapshot?.plan ? [snapshot.plan] : []));
+    this.plans = byId(snapshot?.plan ? [snapshot.plan] : []);
+    this.outputs = new Map((snapshot?.outputs ?? []).map((output) => [output.execution_id, output]));
     this.window = snapshot?.window ?? null;
     this.cursor = snapshot?.seq ?? null;
     this.#seq = seqOf(this.cursor);
@@ -84,8 +87,7 @@ export class State {
       case "nomos.plan.changed":
         return this.#put(this.plans, "plan", data);
       case "nomos.window.changed":
-        if (data?.session_id && this.session && data.session_id !== this.session.id) return { changed: [] };
-        this.window = data?.window === undefined ? data : data.window;
+        this.window = data;
         return { changed: ["window"] };
       default:
         return { changed: [] };

@@ -16,11 +16,6 @@ export function dropCodePoints(text, count) {
   return text.slice(at);
 }
 
-/** @param {string} text @returns {number} its length in UTF-8. */
-export function utf8Length(text) {
-  return encoder.encode(text).length;
-}
-
 /** @param {string} text @param {number} count @returns {string} the text without its first `count` bytes of UTF-8. */
 export function dropBytes(text, count) {
   return new TextDecoder().decode(encoder.encode(text).subarray(count));

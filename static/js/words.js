@@ -100,12 +100,13 @@ export function commandAllows(approval, until) {
   };
 }
 
-/** What an open window covers. */
-export function windowWords(covers) {
-  const hosts = covers?.hosts ?? [];
-  if (covers?.risk === "change" && hosts.length) return `Changes on ${names(hosts)} run without asking`;
-  if (covers?.plan_id) return "The approved plan goes on by itself; anything else asks";
-  return "Nomos goes on by itself; every change still asks";
+/** What an open window allows at a time (milliseconds): `{text, until}`, `until` being when that ends. */
+export function windowWords({ covers, expires_at: expires }, at) {
+  if (covers.risk !== "read" && covers.hosts.length && covers.until && Date.parse(covers.until) > at) {
+    return { text: `Changes on ${names(covers.hosts)} run without asking`, until: covers.until };
+  }
+  if (covers.plan_id) return { text: "The approved plan goes on by itself; anything else asks", until: expires };
+  return { text: "Nomos goes on by itself; every change still asks", until: expires };
 }
 
 const EVENT_PREFIX = "Nomos event, not the operator's words: ";

@@ -86,17 +86,19 @@ export class CommandCard extends HTMLElement {
     this.#hush ??= this.#app.onOutput(this.#execution.id, (piece) => this.#pieces?.push(piece).catch(() => {}));
     if (this.#pieces) return;
     const { id, output_bytes: size } = this.#execution;
+    const { view, out } = this.#parts;
     this.#heard = Date.now();
     this.#pieces = new Pieces({
       range: (offset, limit) => this.#app.output(id, offset, limit),
       write: (text) => {
         this.#heard = Date.now();
-        this.#parts.view.write(text);
-        this.#parts.out.hidden = false;
+        view.write(text);
+        out.hidden = false;
       },
     });
-    const opened = () => this.#pieces.skipped && this.#dropped(0);
-    this.#pieces.open(size).then(opened, () => (this.#pieces = null));
+    this.#pieces.open(this.#app.state.outputs.get(id));
+    this.#pieces.reach(size).catch(() => {});
+    if (this.#pieces.skipped) this.#dropped(0);
   }
 
   #stateChanged(before) {

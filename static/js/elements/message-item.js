@@ -117,6 +117,14 @@ const dots = () => h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h
 /** A text block is there before its first word; nothing is drawn of it yet. */
 const shown = (block) => block.kind === "tool_call" || Boolean(block.text);
 
+/** The plan that a call proposed. A snapshot has only the latest one; an older, decided one is drawn from the call. */
+function planOf(block, state) {
+  const id = block.result?.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/)?.[0];
+  const approval = id ? state.approvalFor("plan", id) : null;
+  if (state.plans.has(id)) return state.plans.get(id);
+  return approval && approval.state !== "pending" ? { ...block.input, id, state: approval.state } : null;
+}
+
 function viewOf(block) {
   if (block.kind !== "tool_call") return block.kind in VIEWS ? block.kind : "text";
   if (block.name === "conclude") return "conclusion";
@@ -162,7 +170,7 @@ const VIEWS = {
     make: () => h("div", {}, document.createElement("plan-card"), h("p", { class: "tool" })),
     update: (node, block, app) => {
       const [card, line] = node.children;
-      const plan = [...app.state.plans.values()].find(({ block_id: id }) => id === block.id);
+      const plan = planOf(block, app.state);
       card.hidden = !plan;
       line.hidden = Boolean(plan);
       setText(line, toolWords(block.name, block.input));

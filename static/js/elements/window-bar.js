@@ -33,14 +33,14 @@ export class WindowBar extends HTMLElement {
 
   #draw() {
     const { window } = this.#app.state;
-    const seconds = window?.expires_at ? (Date.parse(window.expires_at) - now()) / 1000 : 0;
-    const open = Boolean(window?.open) && seconds > 0;
+    const open = Boolean(window?.open) && Date.parse(window.expires_at) > now();
     if (open !== this.#open) this.#turn(open);
     if (!open) return;
-    setText(this.#words, windowWords(window.covers));
-    setText(this.#time, `· ${left(seconds)} left`);
-    this.#time.title = `until ${clock(window.expires_at)}`;
-    const count = window.used?.length ?? 0;
+    const { text, until } = windowWords(window, now());
+    setText(this.#words, text);
+    setText(this.#time, `· ${left((Date.parse(until) - now()) / 1000)} left`);
+    this.#time.title = `until ${clock(until)}`;
+    const count = window.used.length;
     setText(this.#used, count ? ` · ${count} used` : "");
   }
 
@@ -50,7 +50,7 @@ export class WindowBar extends HTMLElement {
     setText(this.#says, "");
     if (open) tick(this.#tick);
     else quiet(this.#tick);
-    announce(open ? `Assent window open. ${windowWords(this.#app.state.window.covers)}.` : "Assent window over.");
+    announce(open ? `Assent window open. ${windowWords(this.#app.state.window, now()).text}.` : "Assent window over.");
   }
 
   async #ask(act) {
