@@ -193,6 +193,7 @@ class PracticeHost:
                     ).start()
         finally:
             transport.close()
+            door.shut()
             with self._lock:
                 self._transports.discard(transport)
 
@@ -237,15 +238,22 @@ class _Door(paramiko.ServerInterface):
 
     def __init__(self, key_line: str) -> None:
         self._key_line = key_line
-        self._requests: dict[int, str | None] = {}
+        self._requests: dict[int, str] = {}
+        self._shut = False
         self._changed = threading.Condition()
 
     def wait_for_request(self, channel: paramiko.Channel) -> str | None:
         """What the client asked to be run in ``channel``; None when it asked for nothing that exists here."""
         number = channel.get_id()
         with self._changed:
-            self._changed.wait_for(lambda: number in self._requests or channel.closed, _PATIENCE)
+            self._changed.wait_for(lambda: number in self._requests or self._shut or channel.closed, _PATIENCE)
             return self._requests.pop(number, None)
+
+    def shut(self) -> None:
+        """End all waiting: the connection is gone."""
+        with self._changed:
+            self._shut = True
+            self._changed.notify_all()
 
     def get_allowed_auths(self, username: str) -> str:  # noqa: ARG002 - paramiko's signature
         return "publickey"
