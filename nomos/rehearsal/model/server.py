@@ -32,7 +32,6 @@ from nomos.rehearsal.model.protocol import (
 )
 
 KEPT = 500  # requests and refusals remembered
-MODEL_NAME = "nomos-rehearsal"
 _BODY_LIMIT = 32 * 1024 * 1024
 _LOOK = 0.02
 
