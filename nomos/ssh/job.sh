@@ -398,7 +398,11 @@ case $VERB in
   start) start "$@" ;;
   supervise) supervise "$@" ;;
   status) report ;;
-  follow) follow "$2" "$3" ;;
+  follow)
+    # In a shell that does not read its script from stdin: bash 5.2 dies of duplicating that descriptor.
+    export S B I C M
+    exec sh -c 'eval "$S"' nomos-job attached "$@" ;;
+  attached) follow "$2" "$3" ;;
   cancel) cancel "$2" ;;
 esac
 exit 0

@@ -109,9 +109,7 @@ class ScriptedShell:
         with self._changed:
             host = self._signed_in(target)
             base = target.job_base or "/var/lib/nomos/jobs"
-            return HostFacts(
-                boot=_boot(host), job_base=base, system="Linux 6.8.12 x86_64", shell="/usr/bin/bash", latency_ms=1.0
-            )
+            return HostFacts(_boot(host), base, "Linux 6.8.12 x86_64", "/usr/bin/bash", 1.0)
 
     def start(self, target: Target, job_id: str, command: str, limits: Limits) -> JobStatus:
         """See Shell.start."""
