@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 import uuid
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import paramiko
 import pytest
 
 from nomos.errors import ConnectionLost, HostRefused
+from nomos.rehearsal.host.server import PracticeHost
 from nomos.ssh.base import JobState, JobStatus, Limits
 from nomos.ssh.keys import KEY_NAME, ensure_key, load_key
 from nomos.ssh.paramiko_shell import ParamikoShell
@@ -251,6 +253,18 @@ def test_started_again_it_is_the_same_host_and_its_jobs_went_on(practice: Runnin
         assert status is not None
         assert status.state is JobState.RUNNING
         assert finished(shell, practice, "pct status 103")[1] == "status: running\n"
+
+
+def test_a_port_that_was_taken_meanwhile_is_given_up_unless_it_was_asked_for(practice: RunningPractice) -> None:
+    taken = practice.host.port
+    practice.host.stop()
+    with socket.create_server(("127.0.0.1", taken)):
+        practice.host.start()
+        assert practice.host.port != taken
+        asking = PracticeHost(practice.folder, "ssh-ed25519 AAAA", port=taken)
+        with pytest.raises(OSError, match="in use"):
+            asking.start()
+    assert practice.host.port < 32_768
 
 
 def still(shell: ParamikoShell, practice: RunningPractice, job: str) -> JobStatus | None:

@@ -186,6 +186,42 @@ def test_no_text_starts_a_program_or_touches_a_file_outside(text: str) -> None:
         assert 0 <= ran.code <= 255
 
 
+_VERBS = (
+    "clone config create delsnapshot destroy exec list listsnapshot pending reboot resize rollback set shutdown "
+    "snapshot start status stop template unlock"
+).split()
+_PCT_WORDS = st.one_of(
+    st.sampled_from(["101", "103", "105", "999", "s1", "s2", "rootfs", "mp0", "8G", "+1G", "0", "1", "--", "-"]),
+    st.sampled_from(["--force", "--start", "--full", "--verbose", "--delete=swap,net0", "--delete", "--lock=backup"]),
+    st.sampled_from(
+        ["--rootfs=local-lvm:4", "--rootfs=x", "--rootfs=size=4G", "--mp0=local-lvm:1,mp=/d", "--mp0=mp=/d"]
+    ),
+    st.sampled_from(["--net0=name=eth0", "--net0=name=eth0,ip=10.0.0.5/24", "--net1=x", "--hostname=a", "--swap=0"]),
+    st.sampled_from(
+        ["--template=1", "--onboot", "--memory=16", '--description="a\nb"', "--password", "--storage=local"]
+    ),
+    st.sampled_from(
+        ["local:vztmpl/alpine-3.22-default_20250617_amd64.tar.xz", "/x.tar.gz", "free", "df", "ip", "apt-get"]
+    ),
+)
+_PCT_CALLS = st.builds(
+    lambda verb, words: " ".join(["pct", verb, *words]), st.sampled_from(_VERBS), st.lists(_PCT_WORDS, max_size=6)
+)
+
+
+@settings(max_examples=200)
+@given(st.lists(_PCT_CALLS, min_size=1, max_size=8))
+def test_no_sequence_of_pct_calls_breaks_it_or_its_state(texts: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        with _watch.over(folder) as escapes:
+            for text in texts:
+                assert run_in_practice_shell(folder, text).code in (0, 1, 2, 100, 127, 255)
+            shown = run_in_practice_shell(folder, "pct list; pct config 101; pct listsnapshot 101; ls /etc/pve/lxc")
+        assert shown.code == 0
+        assert escapes == []
+
+
 def test_the_watch_sees_an_escape(tmp_path: Path) -> None:
     with _watch.over(tmp_path) as escapes:
         (tmp_path / "inside").write_text("x")

@@ -90,7 +90,7 @@ def _commands(practice: Practice, vmid: str) -> Commands:
         console.out(f"{address.partition('/')[0]} \n" if "-I" in words else f"{hostname}\n")
         return 0
 
-    memory = int(config["memory"])
+    memory, swap = int(config["memory"]), int(config.get("swap", "0"))
     return {
         **COMMON,
         **files(contents, folders),
@@ -100,7 +100,7 @@ def _commands(practice: Practice, vmid: str) -> Commands:
         "free": fixed(
             "               total        used        free      shared  buff/cache   available\n"
             f"Mem:    {memory:12d}{38:12d}{memory - 87:12d}{0:12d}{49:12d}{memory - 38:12d}\n"
-            f"Swap:   {int(config['swap']):12d}{0:12d}{int(config['swap']):12d}\n"
+            f"Swap:   {swap:12d}{0:12d}{swap:12d}\n"
         ),
         "hostname": print_hostname,
         "id": fixed("uid=0(root) gid=0(root) groups=0(root)\n"),

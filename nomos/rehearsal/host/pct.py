@@ -134,7 +134,7 @@ def _status(call: Call) -> None:
     if "verbose" in call.options:
         config = guest["config"]
         shown = {"cpus": config.get("cores", "2"), "name": config["hostname"], "type": "lxc", "vmid": call.vmid}
-        shown |= {"maxmem": str(int(config["memory"]) << 20), "maxswap": str(int(config["swap"]) << 20)}
+        shown |= {"maxmem": str(int(config["memory"]) << 20), "maxswap": str(int(config.get("swap", "0")) << 20)}
         call.console.out("".join(f"{key}: {shown[key]}\n" for key in sorted(shown)))
 
 

@@ -138,7 +138,7 @@ def resize(call: Call) -> None:
                 f"400 Parameter verification failed.\ndisk: value '{disk}' does not have a value in the enumeration\n"
             )
         given = parts(guest["config"][disk], "volume")
-        before = _gigabytes(given["size"])
+        before = _gigabytes(given.get("size", "0G"))
         after = _gigabytes(wanted.lstrip("+")) + (before if wanted.startswith("+") else 0)
         if after < before:
             raise Refused("unable to shrink disk size")

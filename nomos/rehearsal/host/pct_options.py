@@ -225,7 +225,7 @@ def complaints_about(options: Values, known: dict[str, Kind]) -> str:
         if complaint:
             found += f"{name}: {complaint}\n"
         elif name == "rootfs" or re.fullmatch(r"mp\d+", name):
-            needed = () if name == "rootfs" else ("mp",)
+            needed = ("volume",) if name == "rootfs" else ("mp", "volume")
             found += _complaints_about_parts(name, value, _DISK | {"mp": TEXT, "backup": SWITCH}, needed, "volume")
         elif re.fullmatch(r"net\d+", name):
             found += _complaints_about_parts(name, value, _NET, ("name",), None)

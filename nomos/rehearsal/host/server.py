@@ -143,7 +143,8 @@ class PracticeHost:
 
     def _listen(self) -> socket.socket:
         remembered = self.practice.folder / "port"
-        before = int(remembered.read_text()) if remembered.exists() else 0
+        text = remembered.read_text().strip() if remembered.exists() else ""
+        before = int(text) if text.isdecimal() else 0
         # below the ports that clients are given, so that none of them takes ours while we are down
         choices = [self._wanted_port] if self._wanted_port else [before, *random.sample(_PORTS, 50)]
         for port in choices:
