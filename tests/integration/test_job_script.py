@@ -285,6 +285,20 @@ def test_the_command_runs_in_a_clean_place(lab: Lab) -> None:
         assert setting in text
 
 
+def test_the_command_has_a_group_of_its_own_where_the_host_can_make_one(lab: Lab) -> None:
+    job_id = lab.start("sleep 300")
+    supervisor, command = lab.pid(job_id, "s"), lab.pid(job_id, "c")
+    wait_for(lambda: f"{command}" in sleepers(), what="the command to take its place")
+    assert (os.getpgid(command) == command) is (lab.flavour != "no-setsid")
+    assert os.getpgid(supervisor) != command
+    lab.shell.cancel(lab.target, job_id)
+    assert lab.follow(job_id)[1].exit_code == 143
+
+
+def sleepers() -> set[str]:
+    return {f"{pid}" for pid, line in command_lines().items() if "sleep 300" in line}
+
+
 def test_term_from_elsewhere_is_told_apart(lab: Lab) -> None:
     _, status = lab.run("kill -TERM $$; sleep 5")
     assert status.exit_code == 143
