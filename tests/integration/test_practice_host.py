@@ -273,16 +273,15 @@ def still(shell: ParamikoShell, practice: RunningPractice, job: str) -> JobStatu
     return None
 
 
-def test_stopping_leaves_no_thread_and_no_connection(practice: RunningPractice) -> None:
-    with signed_in(practice) as transport:
+def test_stopping_leaves_no_thread_and_no_connection(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    with RunningPractice(tmp_path) as practice, signed_in(practice) as transport:
         asked(transport, PROBE.exec_text(), PROBE.wire())
         idle = transport.open_session(timeout=10)
         practice.host.stop()
         wait_for(lambda: not transport.is_active(), what="the end of the connection")
-        wait_for(
-            lambda: not any(t.name.startswith("practice") for t in threading.enumerate()), what="the end of its threads"
-        )
         idle.close()
+    wait_for(lambda: not set(threading.enumerate()) - before, what="the end of its threads")
 
 
 # --- Nomos's own shell on it ------------------------------------------------------------------------------------------
