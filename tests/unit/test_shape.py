@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "nomos").rglob("*.py"))
+SCRIPTS = sorted((ROOT / "static/js").rglob("*.js"))
+MAP = runpy.run_path(str(ROOT / "scripts/map.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 # Lines. A table of cases is no harder to read for being long.
@@ -52,15 +54,14 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def test_the_map_is_the_tree() -> None:
-    scripts = runpy.run_path(str(ROOT / "scripts/map.py"))
-    found = scripts["BLOCK"].search(scripts["PAGE"].read_text(encoding="utf-8"))
+    found = MAP["BLOCK"].search(MAP["PAGE"].read_text(encoding="utf-8"))
     assert found is not None
-    assert found[0] == scripts["drawn"](), "run: make map"
+    assert found[0] == MAP["drawn"](), "run: make map"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
+@pytest.mark.parametrize("path", [*MODULES, *SCRIPTS], ids=name)
 def test_every_module_says_what_it_is(path: Path) -> None:
-    assert ast.get_docstring(parsed(path))
+    assert MAP["words"](path)
 
 
 def test_every_folder_of_modules_is_a_package() -> None:
