@@ -1,7 +1,7 @@
 # The jobs themselves are in scripts/, one file a job.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check lock map vendor bench migration clean
+.PHONY: help setup run test check lock docs vendor bench migration clean
 
 help: ## Show these sentences.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,8 +21,9 @@ check: ## Run the quick half of "make test": style, types, import contracts, uni
 lock: ## Choose the newest versions that pyproject.toml allows and write requirements/*.txt.
 	@scripts/lock
 
-map: ## Write the map in ARCHITECTURE.md from the modules' own first sentences.
-	@python3 scripts/map.py
+docs: ## Write the map, the settings and the errors into their pages, from the code.
+	@scripts/setup run
+	@.venv/bin/python scripts/docs.py
 
 vendor: ## Fetch the libraries under static/vendor again and note their hashes.
 	@scripts/setup test

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "nomos").rglob("*.py"))
 SCRIPTS = sorted((ROOT / "static/js").rglob("*.js"))
-MAP = runpy.run_path(str(ROOT / "scripts/map.py"))
+DOCS = runpy.run_path(str(ROOT / "scripts/docs.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 # Lines. A table of cases is no harder to read for being long.
@@ -53,15 +53,14 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module
 
 
-def test_the_map_is_the_tree() -> None:
-    found = MAP["BLOCK"].search(MAP["PAGE"].read_text(encoding="utf-8"))
-    assert found is not None
-    assert found[0] == MAP["drawn"](), "run: make map"
+@pytest.mark.parametrize("page", DOCS["MADE"])
+def test_what_the_pages_repeat_is_what_the_code_says(page: str) -> None:
+    assert (ROOT / page).read_text(encoding="utf-8") == DOCS["with_made_part"](page), "run: make docs"
 
 
 @pytest.mark.parametrize("path", [*MODULES, *SCRIPTS], ids=name)
 def test_every_module_says_what_it_is(path: Path) -> None:
-    assert MAP["words"](path)
+    assert DOCS["words"](path)
 
 
 def test_every_folder_of_modules_is_a_package() -> None:
