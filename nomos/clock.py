@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One instant on both clocks: ``now`` for people, ``ticks`` (seconds) since ``boot`` for leases."""
+
+    now: datetime
+    ticks: float
+    boot: str
+
+
 class Clock(Protocol):
     """Tells the time in two ways."""
+
+    def moment(self) -> Moment:
+        """This instant on both clocks."""
+        ...
 
     def now(self) -> datetime:
         """Wall time, aware, in UTC: what people read. May jump."""
@@ -31,6 +45,9 @@ class SystemClock:
         boot_id = Path("/proc/sys/kernel/random/boot_id")
         self._boot = boot_id.read_text().strip() if boot_id.exists() else "this-boot"
 
+    def moment(self) -> Moment:
+        return Moment(self.now(), self.ticks(), self._boot)
+
     def now(self) -> datetime:
         return datetime.now(UTC)
 
@@ -48,6 +65,9 @@ class SettableClock:
         self._now = now or datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
         self._ticks = 1000.0
         self._boot = "boot-1"
+
+    def moment(self) -> Moment:
+        return Moment(self._now, self._ticks, self._boot)
 
     def now(self) -> datetime:
         return self._now

@@ -4,6 +4,7 @@
     ├── SettingError            a setting is wrong: refuse to start
     ├── DatabaseTooNew          the database was written by a newer Nomos
     ├── InvalidInput            what was sent cannot be read
+    ├── TooLarge                what was sent is longer than can be taken
     ├── NotFound                the thing named does not exist
     ├── Conflict                the thing exists, but not in the state that this needs
     │   ├── AlreadyDecided      an approval has another answer
@@ -61,6 +62,12 @@ class InvalidInput(NomosError):
     def __init__(self, detail: str | None = None, *, field: str | None = None) -> None:
         super().__init__(detail)
         self.field = field
+
+
+class TooLarge(NomosError):
+    """What was sent is longer than Nomos takes. Nothing was changed."""
+
+    code = "too_large"
 
 
 class NotFound(NomosError):

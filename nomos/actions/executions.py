@@ -1,0 +1,189 @@
+"""Executions: ask for one, start it, let its output grow, end it, cancel it."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime
+
+from nomos.clock import Moment
+from nomos.domain.approvals import ApprovalKind, scopes_for
+from nomos.domain.digests import command_digest
+from nomos.domain.executions import ENDED, UNDER_WAY, Execution, State
+from nomos.domain.windows import gate
+from nomos.errors import Conflict, InvalidInput
+from nomos.risk import classify
+from nomos.store import approvals, executions, hosts, messages, plans, sessions, windows
+from nomos.store.engine import Store
+from nomos.store.executions import ExecutionClaim
+from nomos.store.sessions import Claim
+from nomos.store.transaction import Tx
+
+
+def request(
+    store: Store,
+    claim: Claim,
+    message_id: str,
+    block_id: str,
+    now: datetime,
+    *,
+    host: str,
+    command: str,
+    reason: str,
+    asynchronous: bool,
+) -> Execution:
+    """Store the execution that a tool call asks for: queued if it may run at once, else waiting with its approval.
+
+    Asked again for the same block (a turn resumed after a crash) it returns the one that is there.
+
+    :raises ClaimLost: another worker has the turn. :raises InvalidInput: there is no such host.
+    """
+    with store.write(now) as tx:
+        sessions.check(tx, claim)
+        block = messages.get_block(tx.c, block_id)
+        if block.execution_id is not None:
+            return executions.get(tx.c, block.execution_id)
+        if hosts.by_name(tx.c, host) is None:
+            known = ", ".join(other.name for other in hosts.every(tx.c)) or "none"
+            raise InvalidInput(f"There is no host called {host}. Known hosts: {known}. Nothing was run.", field="host")
+        verdict = classify(command)
+        window = windows.latest(tx.c, claim.session_id)
+        plan = None if window is None or window.plan_id is None else plans.get(tx.c, window.plan_id)
+        opened = gate(risk=verdict.risk, host=host, command=command, window=window, plan=plan, now=now)
+        execution = Execution(
+            id=executions.new_id(),
+            session_id=claim.session_id,
+            message_id=message_id,
+            block_id=block_id,
+            host=host,
+            command=command,
+            reason=reason,
+            risk=verdict.risk,
+            risk_why=verdict.why,
+            state=State.QUEUED if opened.runs else State.WAITING,
+            digest=command_digest(claim.session_id, host, command, verdict.risk),
+            asynchronous=asynchronous,
+            queued_at=now if opened.runs else None,
+            plan_id=opened.plan_id,
+        )
+        if not opened.runs:
+            approval = approvals.add(
+                tx,
+                session_id=claim.session_id,
+                kind=ApprovalKind.COMMAND,
+                risk=verdict.risk,
+                title=f"Run on {host}",
+                reason=reason,
+                digest=execution.digest,
+                scopes=scopes_for(ApprovalKind.COMMAND, verdict.risk),
+                execution_id=execution.id,
+                command=command,
+                host=host,
+            )
+            execution = dataclasses.replace(execution, approval_id=approval.id)
+        under_window = window is not None and opened.runs and verdict.risk.rank > 0
+        executions.add(tx, execution, window_id=window.id if window is not None and under_window else None)
+        if under_window:
+            windows.change(tx, window, expires_at=window.expires_at)  # type: ignore[arg-type, union-attr]
+        messages.change_block(tx, block_id, execution_id=execution.id)
+        return executions.get(tx.c, execution.id)
+
+
+def claim_next(store: Store, owner: str, moment: Moment, lease: float) -> tuple[ExecutionClaim, Execution] | None:
+    """Take the next execution that needs a worker."""
+    with store.write(moment.now) as tx:
+        return executions.claim_next(tx, owner, moment, lease)
+
+
+def begin(store: Store, claim: ExecutionClaim, boot: str, now: datetime) -> Execution:
+    """Note that the job is about to be sent, and which boot the host was in: from here on it may have been started.
+
+    :raises ClaimLost: another worker has it.
+    """
+    with store.write(now) as tx:
+        executions.check(tx, claim)
+        return executions.change(tx, claim.execution_id, state=State.STARTING, host_boot=boot)
+
+
+def running(store: Store, claim: ExecutionClaim, now: datetime) -> Execution:
+    """The host says that the job runs.
+
+    :raises ClaimLost: another worker has it.
+    """
+    with store.write(now) as tx:
+        executions.check(tx, claim)
+        return executions.change(tx, claim.execution_id, state=State.RUNNING, started_at=now, detail=None)
+
+
+def note(store: Store, claim: ExecutionClaim, detail: str | None, now: datetime) -> None:
+    """Say on the card what is known beside the state ("connection lost, asking again in 8 s")."""
+    with store.write(now) as tx:
+        if executions.check(tx, claim).detail != detail:
+            executions.change(tx, claim.execution_id, detail=detail)
+
+
+def finish(
+    store: Store,
+    claim: ExecutionClaim,
+    state: State,
+    now: datetime,
+    *,
+    exit_code: int | None = None,
+    detail: str | None = None,
+    truncated: bool = False,
+) -> Execution:
+    """The execution has ended; its session is due.
+
+    :raises ClaimLost: another worker has it.
+    """
+    with store.write(now) as tx:
+        before = executions.check(tx, claim)
+        execution = executions.change(
+            tx,
+            claim.execution_id,
+            state=state,
+            ended_at=now,
+            exit_code=exit_code,
+            detail=detail,
+            truncated=truncated or before.truncated,
+        )
+        executions.release(tx, claim)
+        sessions.make_due(tx, execution.session_id)
+        return execution
+
+
+def put_off(store: Store, claim: ExecutionClaim, moment: Moment, wait: float, detail: str) -> None:
+    """Give the execution back for ``wait`` seconds: the host cannot be asked now."""
+    with store.write(moment.now) as tx:
+        executions.check(tx, claim)
+        executions.change(tx, claim.execution_id, detail=detail)
+        executions.release(tx, claim, until=moment.ticks + wait)
+
+
+def cancel(store: Store, execution_id: str, now: datetime, *, by: str) -> Execution:
+    """Ask for an execution's end. It becomes ``cancelled`` once the host has confirmed it.
+
+    :raises NotFound: there is none. :raises Conflict: it is not under way.
+    """
+    with store.write(now) as tx:
+        execution = executions.get(tx.c, execution_id)
+        sessions.lock(tx, execution.session_id)
+        execution = executions.get(tx.c, execution_id)
+        if execution.state is State.WAITING:
+            raise Conflict("It waits for your decision and has not started: deny it instead. Nothing was changed.")
+        if execution.state in ENDED:
+            raise Conflict(f"It has already ended: {execution.state}. Nothing was changed.")
+        return request_cancellation(tx, execution, by)
+
+
+def request_cancellation(tx: Tx, execution: Execution, by: str) -> Execution:
+    """The same, as a part of a larger change. What no worker has taken yet ends at once."""
+    if execution.state not in UNDER_WAY or execution.cancel_requested_at is not None:
+        return execution
+    if execution.state is State.QUEUED and not executions.claimed(tx.c, execution.id):
+        ended = executions.change(
+            tx, execution.id, state=State.CANCELLED, cancel_requested_at=tx.at, ended_at=tx.at,
+            detail=f"cancelled by {by} before it was started",
+        )  # fmt: skip
+        sessions.make_due(tx, execution.session_id)
+        return ended
+    return executions.change(tx, execution.id, cancel_requested_at=tx.at, detail=f"stopping, asked by {by}")

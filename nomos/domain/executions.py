@@ -1,0 +1,111 @@
+"""Executions: one command on one host, with a life of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Risk(StrEnum):
+    """What a command may do. Ordered: ``read`` < ``change`` < ``destroy``."""
+
+    READ = "read"
+    CHANGE = "change"
+    DESTROY = "destroy"
+
+    @property
+    def rank(self) -> int:
+        """0, 1 or 2."""
+        return list(Risk).index(self)
+
+
+class State(StrEnum):
+    """Where an execution stands."""
+
+    WAITING = "waiting"  # for the operator's decision
+    QUEUED = "queued"  # allowed; no worker has taken it yet
+    STARTING = "starting"  # claimed; it may have been started on the host
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"  # started or maybe started; its outcome cannot be known
+    DENIED = "denied"
+    WITHDRAWN = "withdrawn"
+    UNREACHABLE = "unreachable"  # never started; safe to try again
+
+
+TRANSITIONS: Mapping[State, frozenset[State]] = {
+    State.WAITING: frozenset({State.QUEUED, State.DENIED, State.WITHDRAWN}),
+    State.QUEUED: frozenset({State.STARTING, State.CANCELLED, State.UNREACHABLE}),
+    State.STARTING: frozenset(
+        # back to queued, unreachable or cancelled only where the host says that nothing was started
+        {State.RUNNING, State.QUEUED, State.UNREACHABLE, State.CANCELLED, State.UNKNOWN,
+         State.SUCCEEDED, State.FAILED, State.TIMED_OUT}
+    ),
+    State.RUNNING: frozenset({State.SUCCEEDED, State.FAILED, State.TIMED_OUT, State.CANCELLED, State.UNKNOWN}),
+    State.SUCCEEDED: frozenset(),
+    State.FAILED: frozenset(),
+    State.TIMED_OUT: frozenset(),
+    State.CANCELLED: frozenset(),
+    State.UNKNOWN: frozenset(),
+    State.DENIED: frozenset(),
+    State.WITHDRAWN: frozenset(),
+    State.UNREACHABLE: frozenset(),
+}  # fmt: skip
+
+ENDED = frozenset(state for state, after in TRANSITIONS.items() if not after)
+UNDER_WAY = frozenset({State.QUEUED, State.STARTING, State.RUNNING})
+CONTINUES = frozenset(ENDED - {State.DENIED, State.WITHDRAWN})  # ends that the agent is told as a result
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One command on one host.
+
+    ``digest`` binds host and exact command. ``output_bytes`` counts what is stored; ``host_bytes`` how far the job's
+    output on the host was read. ``continued_at``: when the agent was given the result. ``detail`` says in words what
+    is known where the state alone does not ("the host rebooted …"). ``cancel_requested_at`` is set from Stop on until
+    the host has confirmed the end.
+    """
+
+    id: str
+    session_id: str
+    message_id: str
+    block_id: str
+    host: str
+    command: str
+    reason: str
+    risk: Risk
+    risk_why: str
+    state: State
+    digest: str
+    asynchronous: bool
+    queued_at: datetime | None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    continued_at: datetime | None = None
+    exit_code: int | None = None
+    output_bytes: int = 0
+    host_bytes: int = 0
+    truncated: bool = False
+    approval_id: str | None = None
+    plan_id: str | None = None
+    detail: str | None = None
+    cancel_requested_at: datetime | None = None
+    created_at: datetime | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """Run time, from the start on the host to the end."""
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return max(0.0, (self.ended_at - self.started_at).total_seconds())
+
+
+def may_become(state: State, after: State) -> bool:
+    """Whether the arrow ``state → after`` is drawn."""
+    return after in TRANSITIONS[state]

@@ -1,0 +1,73 @@
+"""Hosts: machines in the inventory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from nomos.errors import InvalidInput
+
+
+class HostState(StrEnum):
+    """How the last contact went."""
+
+    UNTRUSTED = "untrusted"  # its key is not trusted yet
+    UNTESTED = "untested"
+    REACHABLE = "reachable"
+    UNREACHABLE = "unreachable"
+    KEY_CHANGED = "key_changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One machine. ``host_key`` is the trusted key as ``"<type> <base64>"``, ``fingerprint`` its digest.
+
+    ``offered_fingerprint`` is that of a key it showed and that nobody has trusted yet.
+    """
+
+    id: str
+    name: str
+    address: str
+    port: int
+    user: str
+    state: HostState
+    created_at: datetime
+    key_path: str | None = None
+    host_key: str | None = None
+    fingerprint: str | None = None
+    offered_fingerprint: str | None = None
+    job_base: str | None = None
+    boot: str | None = None
+    system: str | None = None
+    latency_ms: float | None = None
+    detail: str | None = None
+    checked_at: datetime | None = None
+    testing: bool = False
+    practice: bool = False
+    interpreter: str | None = None
+
+
+def parse_address(text: str) -> tuple[str, str, int]:
+    """Split ``USER@ADDRESS[:PORT]`` (IPv6 in brackets) into user, address and port (22 if none is given).
+
+    :raises InvalidInput: it has another form; a leading ``-`` would be read as an option further on.
+    """
+    match = re.fullmatch(
+        r"([A-Za-z0-9_][A-Za-z0-9_.$-]{0,31})@(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]{0,252})(?::(\d{1,5}))?",
+        text,
+    )
+    if not match or not 0 < int(match[3] or 22) < 65536:
+        raise InvalidInput("address: must look like root@192.168.1.10 or root@nas:2222.", field="address")
+    return match[1], match[2].strip("[]"), int(match[3] or 22)
+
+
+def check_name(name: str) -> str:
+    """Return ``name`` if a host may be called so.
+
+    :raises InvalidInput: it may not.
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,62}", name):
+        raise InvalidInput("name: small letters, digits, dot, dash and underline only, 63 at most.", field="name")
+    return name

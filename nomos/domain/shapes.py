@@ -1,0 +1,191 @@
+"""The one shape that each thing has in pages, answers and events (DESIGN's contract): value in, plain dict out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from nomos.domain.approvals import Approval
+from nomos.domain.executions import Execution
+from nomos.domain.hosts import Host
+from nomos.domain.messages import Block, BlockKind, Message
+from nomos.domain.plans import Plan
+from nomos.domain.sessions import Session
+from nomos.domain.snapshots import Output
+from nomos.domain.windows import Window
+
+
+def time(value: datetime | None) -> str | None:
+    """ISO 8601 in UTC with milliseconds, ``Z`` at the end."""
+    return None if value is None else value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def session(value: Session) -> dict[str, Any]:
+    """A session."""
+    return {
+        "id": value.id,
+        "title": value.title,
+        "state": value.state,
+        "created_at": time(value.created_at),
+        "updated_at": time(value.updated_at),
+        "archived": value.archived,
+    }
+
+
+def block(value: Block) -> dict[str, Any]:
+    """A block; its fields depend on its kind."""
+    shape: dict[str, Any] = {
+        "id": value.id,
+        "message_id": value.message_id,
+        "position": value.position,
+        "kind": value.kind,
+        "step": value.step,
+    }
+    if value.kind is BlockKind.TOOL_CALL:
+        shape |= {
+            "name": value.name,
+            "input": dict(value.input or {}),
+            "execution_id": value.execution_id,
+            "result": value.result,
+            "is_error": value.is_error,
+        }
+    else:
+        shape["text"] = value.text
+        if value.code is not None:
+            shape["code"] = value.code
+    return shape
+
+
+def message(value: Message) -> dict[str, Any]:
+    """A message with all its blocks."""
+    return {
+        "id": value.id,
+        "session_id": value.session_id,
+        "position": value.position,
+        "role": value.role,
+        "origin": value.origin,
+        "status": value.status,
+        "client_id": value.client_id,
+        "created_at": time(value.created_at),
+        "blocks": [block(part) for part in value.blocks],
+    }
+
+
+def execution(value: Execution) -> dict[str, Any]:
+    """An execution, without its output."""
+    return {
+        "id": value.id,
+        "session_id": value.session_id,
+        "message_id": value.message_id,
+        "host": value.host,
+        "command": value.command,
+        "reason": value.reason,
+        "risk": value.risk,
+        "risk_why": value.risk_why,
+        "state": value.state,
+        "exit_code": value.exit_code,
+        "queued_at": time(value.queued_at),
+        "started_at": time(value.started_at),
+        "ended_at": time(value.ended_at),
+        "continued_at": time(value.continued_at),
+        "output_bytes": value.output_bytes,
+        "truncated": value.truncated,
+        "approval_id": value.approval_id,
+        "plan_id": value.plan_id,
+        "digest": value.digest,
+        "detail": value.detail,
+        "cancel_requested_at": time(value.cancel_requested_at),
+    }
+
+
+def output(value: Output) -> dict[str, Any]:
+    """A piece of output: ``offset`` and ``end`` count bytes of the stored output."""
+    return {"execution_id": value.execution_id, "offset": value.offset, "end": value.end, "text": value.text}
+
+
+def approval(value: Approval) -> dict[str, Any]:
+    """An approval."""
+    return {
+        "id": value.id,
+        "session_id": value.session_id,
+        "state": value.state,
+        "kind": value.kind,
+        "execution_id": value.execution_id,
+        "plan_id": value.plan_id,
+        "risk": value.risk,
+        "title": value.title,
+        "command": value.command,
+        "host": value.host,
+        "reason": value.reason,
+        "digest": value.digest,
+        "scopes": list(value.scopes),
+        "scope": value.scope,
+        "requested_at": time(value.requested_at),
+        "decided_at": time(value.decided_at),
+        "decided_by": value.decided_by,
+        "route": value.route,
+        "note": value.note,
+    }
+
+
+def plan(value: Plan) -> dict[str, Any]:
+    """A plan with its steps."""
+    return {
+        "id": value.id,
+        "session_id": value.session_id,
+        "message_id": value.message_id,
+        "goal": value.goal,
+        "verify": value.verify,
+        "state": value.state,
+        "risk": value.risk,
+        "created_at": time(value.created_at),
+        "steps": [
+            {"host": step.host, "command": step.command, "risk": step.risk, "why": step.why, "undo": step.undo}
+            for step in value.steps
+        ],
+    }
+
+
+def window(value: Window | None, now: datetime) -> dict[str, Any] | None:
+    """A window, or None where none was ever opened. ``open`` is true at ``now``; readers must watch ``expires_at``."""
+    if value is None:
+        return None
+    return {
+        "id": value.id,
+        "session_id": value.session_id,
+        "open": value.is_open(now),
+        "opened_at": time(value.opened_at),
+        "expires_at": time(value.expires_at),
+        "revoked_at": time(value.revoked_at),
+        "opened_by": value.opened_by,
+        "scope": value.scope,
+        "covers": {
+            "hosts": list(value.hosts),
+            "risk": value.risk,
+            "plan_id": value.plan_id,
+            "until": time(value.cover_until),
+        },
+        "used": list(value.used),
+        "continuations": value.continuations,
+    }
+
+
+def host(value: Host) -> dict[str, Any]:
+    """A host of the inventory."""
+    return {
+        "id": value.id,
+        "name": value.name,
+        "address": value.address,
+        "port": value.port,
+        "user": value.user,
+        "state": value.state,
+        "trusted": value.host_key is not None,
+        "fingerprint": value.fingerprint,
+        "offered_fingerprint": value.offered_fingerprint,
+        "system": value.system,
+        "latency_ms": value.latency_ms,
+        "detail": value.detail,
+        "checked_at": time(value.checked_at),
+        "testing": value.testing,
+        "practice": value.practice,
+    }

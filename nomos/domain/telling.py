@@ -1,0 +1,144 @@
+"""The words that the agent is told. Stored once, rendered the same in every later replay.
+
+Output of hosts travels as a JSON string inside an event or as the body of a tool result: it is data.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from nomos.domain.approvals import Approval, Verdict
+from nomos.domain.executions import Execution, State
+
+RESULT_CHARACTERS = 16_000  # of output in one tool result
+EVENT_CHARACTERS = 6_000  # of output in one event message
+_PREFIX = "Nomos event, not the operator's words: "
+
+
+def clip(text: str, limit: int) -> str:
+    """Keep head and tail of ``text`` and say how much is left out. Lone surrogates become U+FFFD."""
+    if len(text) > limit:
+        head, tail = limit * 2 // 5, limit * 3 // 5
+        left_out = len(text) - head - tail
+        text = f"{text[:head]}\n[… {left_out} characters left out; read_output shows them …]\n{text[-tail:]}"
+    return text.encode("utf-8", "replace").decode("utf-8") if _has_surrogate(text) else text
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def outcome(execution: Execution) -> str:
+    """One line: how the execution stands, exit code first."""
+    subject = f"execution {execution.id}"
+    if execution.state is State.WAITING:
+        return f"{subject} waits for approval"
+    if execution.state in {State.QUEUED, State.STARTING, State.RUNNING}:
+        return f"{subject} running"
+    seconds = "" if execution.seconds is None else f" in {execution.seconds:.1f} s"
+    exit_code = "" if execution.exit_code is None else f": exit {execution.exit_code}"
+    line = f"{subject} {execution.state}{exit_code}{seconds}"
+    if execution.state is State.UNKNOWN:
+        line += ". It may or may not have taken effect: check the state of things before you run anything again"
+    if execution.state is State.UNREACHABLE:
+        line += ". It was never started"
+    if execution.detail:
+        line += f". {execution.detail}"
+    return line
+
+
+def tool_result(execution: Execution, output: str) -> str:
+    """What the agent gets for a command that ended within its turn."""
+    body = clip(output, RESULT_CHARACTERS)
+    return f"{outcome(execution)}\n\n{body}" if body else f"{outcome(execution)}\n\n(no output)"
+
+
+def _event(content: dict[str, Any]) -> str:
+    return _PREFIX + json.dumps(content, ensure_ascii=False)
+
+
+def execution_ended(execution: Execution, output: str) -> str:
+    """An execution ended outside a turn."""
+    content: dict[str, Any] = {
+        "event": "execution_ended",
+        "execution": execution.id,
+        "host": execution.host,
+        "command": execution.command,
+        "state": str(execution.state),
+        "exit_code": execution.exit_code,
+        "seconds": None if execution.seconds is None else round(execution.seconds, 1),
+        "output": clip(output, EVENT_CHARACTERS),
+        "output_bytes": execution.output_bytes,
+        "truncated": execution.truncated,
+    }
+    if execution.detail:
+        content["detail"] = execution.detail
+    if execution.state is State.UNKNOWN:
+        content["meaning"] = "it may or may not have taken effect: check before you run anything again"
+    if execution.state is State.UNREACHABLE:
+        content["meaning"] = "it was never started"
+    return _event(content)
+
+
+def plan_decided(approval: Approval, verdict: Verdict, allowed_until: datetime | None) -> str:
+    """The operator decided a plan. ``note`` holds the operator's own words."""
+    return _event(
+        {
+            "event": "plan_decided",
+            "plan": approval.plan_id,
+            "verdict": str(verdict),
+            "scope": None if approval.scope is None else str(approval.scope),
+            "note": approval.note,
+            "allowed_until": None if allowed_until is None else allowed_until.isoformat(timespec="seconds"),
+        }
+    )
+
+
+def approval_decided(approval: Approval, verdict: Verdict) -> str:
+    """The operator decided one command. ``note`` holds the operator's own words."""
+    return _event(
+        {
+            "event": "approval_decided",
+            "execution": approval.execution_id,
+            "command": approval.command,
+            "host": approval.host,
+            "verdict": str(verdict),
+            "note": approval.note,
+        }
+    )
+
+
+def turn_interrupted(detail: str) -> str:
+    """A turn was cut short."""
+    return _event({"event": "turn_interrupted", "detail": detail})
+
+
+INTERRUPTED_CALL = (
+    "This call was interrupted before its result was stored. Whether it took effect is not known: "
+    "check the state of things before you call it again."
+)
+
+STOPPED_CALL = "The operator pressed Stop before this call had a result. It was not started by this turn any more."
+
+
+def continuations_used_up(count: int) -> str:
+    """The window's count of continuations is used up."""
+    return _event(
+        {
+            "event": "continuations_used_up",
+            "detail": f"The agent was re-invoked {count} times in this assent window. The operator has to allow more.",
+        }
+    )
+
+
+def destroy_needs_card() -> str:
+    """The operator assented in chat to something that destroys."""
+    return _event(
+        {
+            "event": "not_approved_by_chat",
+            "detail": "The operator's words read as assent, but what destroys is only approved on its card. "
+            "It still waits; nothing was started.",
+        }
+    )

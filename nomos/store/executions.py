@@ -1,0 +1,317 @@
+"""Executions, their claims, and their output."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, Select, or_, select, update
+
+from nomos.clock import Moment
+from nomos.domain.events import Type
+from nomos.domain.executions import CONTINUES, Execution, Risk, State, may_become
+from nomos.domain.snapshots import Output
+from nomos.errors import ClaimLost, Conflict, NotFound
+from nomos.store.rows import executions, output_pieces
+from nomos.store.transaction import AnyRow, Tx
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionClaim:
+    """The right to start and follow one execution. Every write made under it checks ``number``."""
+
+    execution_id: str
+    number: int
+    owner: str
+
+
+def _value(row: AnyRow) -> Execution:
+    return Execution(
+        id=row.id,
+        session_id=row.session_id,
+        message_id=row.message_id,
+        block_id=row.block_id,
+        host=row.host,
+        command=row.command,
+        reason=row.reason,
+        risk=Risk(row.risk),
+        risk_why=row.risk_why,
+        state=State(row.state),
+        digest=row.digest,
+        asynchronous=row.asynchronous,
+        queued_at=row.queued_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        continued_at=row.continued_at,
+        exit_code=row.exit_code,
+        output_bytes=row.output_bytes,
+        host_bytes=row.host_bytes,
+        truncated=row.truncated,
+        approval_id=row.approval_id,
+        plan_id=row.plan_id,
+        detail=row.detail,
+        cancel_requested_at=row.cancel_requested_at,
+        created_at=row.created_at,
+    )
+
+
+def new_id() -> str:
+    """An id for an execution to be; it will also name the job's folder on the host."""
+    return str(uuid.uuid4())
+
+
+def add(tx: Tx, execution: Execution, *, window_id: str | None = None) -> None:
+    """Store a new execution, waiting or queued."""
+    tx.c.execute(
+        executions.insert().values(
+            id=execution.id,
+            session_id=execution.session_id,
+            message_id=execution.message_id,
+            block_id=execution.block_id,
+            host=execution.host,
+            command=execution.command,
+            reason=execution.reason,
+            risk=execution.risk,
+            risk_why=execution.risk_why,
+            state=execution.state,
+            digest=execution.digest,
+            asynchronous=execution.asynchronous,
+            created_at=tx.at,
+            queued_at=execution.queued_at,
+            approval_id=execution.approval_id,
+            plan_id=execution.plan_id,
+            window_id=window_id,
+        )
+    )
+    tx.touch(Type.EXECUTION_CHANGED, execution.id)
+    tx.touch_session(execution.session_id)
+
+
+def get(c: Connection, execution_id: str) -> Execution:
+    """:raises NotFound: there is none."""
+    row = c.execute(select(executions).where(executions.c.id == execution_id)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such execution.")
+    return _value(row)
+
+
+def host_boot(c: Connection, execution_id: str) -> str | None:
+    """The boot identity that the host had before the job was sent there."""
+    boot: str | None = c.execute(select(executions.c.host_boot).where(executions.c.id == execution_id)).scalar_one()
+    return boot
+
+
+def of_session(c: Connection, session_id: str) -> tuple[Execution, ...]:
+    """All executions of a session, in the order they were asked for."""
+    statement = select(executions).where(executions.c.session_id == session_id)
+    return tuple(_value(row) for row in c.execute(statement.order_by(executions.c.created_at, executions.c.id)))
+
+
+def search(
+    c: Connection,
+    *,
+    states: Sequence[State] = (),
+    host: str | None = None,
+    session_id: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int = 200,
+) -> tuple[Execution, ...]:
+    """Executions that fit all given filters, newest first."""
+    statement: Select[tuple[object]] = select(executions)
+    if states:
+        statement = statement.where(executions.c.state.in_(states))
+    if host is not None:
+        statement = statement.where(executions.c.host == host)
+    if session_id is not None:
+        statement = statement.where(executions.c.session_id == session_id)
+    if since is not None:
+        statement = statement.where(executions.c.created_at >= since)
+    if until is not None:
+        statement = statement.where(executions.c.created_at < until)
+    statement = statement.order_by(executions.c.created_at.desc(), executions.c.id).limit(limit)
+    return tuple(_value(row) for row in c.execute(statement))
+
+
+def not_continued(c: Connection, session_id: str) -> tuple[Execution, ...]:
+    """Executions that ended and whose result the agent has not been given, in the order they ended."""
+    statement = select(executions).where(
+        executions.c.session_id == session_id,
+        executions.c.state.in_(CONTINUES),
+        executions.c.continued_at.is_(None),
+    )
+    return tuple(_value(row) for row in c.execute(statement.order_by(executions.c.ended_at, executions.c.id)))
+
+
+def under_window(c: Connection, window_id: str) -> tuple[str, ...]:
+    """Ids of the executions that ran because this window was open."""
+    statement = select(executions.c.id).where(executions.c.window_id == window_id).order_by(executions.c.created_at)
+    return tuple(c.execute(statement).scalars())
+
+
+def change(tx: Tx, execution_id: str, *, state: State | None = None, **values: object) -> Execution:
+    """Set columns of an execution, its state only along a drawn arrow.
+
+    :raises Conflict: there is no such arrow.
+    """
+    before = get(tx.c, execution_id)
+    if state is not None:
+        if not may_become(before.state, state):
+            raise Conflict(f"An execution that is {before.state} cannot become {state}. Nothing was changed.")
+        values["state"] = state
+    tx.c.execute(update(executions).where(executions.c.id == execution_id).values(**values))
+    tx.touch(Type.EXECUTION_CHANGED, execution_id)
+    tx.touch_session(before.session_id)
+    return get(tx.c, execution_id)
+
+
+def claim_next(tx: Tx, owner: str, moment: Moment, lease: float) -> tuple[ExecutionClaim, Execution] | None:
+    """Take one execution that is queued, or under way with its follower's lease over. Oldest first."""
+    stale = or_(
+        executions.c.claim_owner.is_(None),
+        executions.c.claim_until < moment.ticks,
+        executions.c.claim_boot != moment.boot,
+    )
+    under_way = executions.c.state.in_([State.QUEUED, State.STARTING, State.RUNNING])
+    candidate = (
+        select(executions.c.id)
+        .where(under_way, stale)
+        .order_by(executions.c.queued_at)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+        .scalar_subquery()
+    )
+    row = tx.c.execute(
+        update(executions)
+        .where(executions.c.id == candidate)
+        .values(
+            claim=executions.c.claim + 1,
+            claim_owner=owner,
+            claim_until=moment.ticks + lease,
+            claim_boot=moment.boot,
+        )
+        .returning(executions)
+    ).one_or_none()
+    return None if row is None else (ExecutionClaim(row.id, row.claim, owner), _value(row))
+
+
+def check(tx: Tx, claim: ExecutionClaim) -> Execution:
+    """Take the row and see that the claim still stands.
+
+    :raises ClaimLost: it does not.
+    """
+    row = tx.c.execute(
+        select(executions)
+        .where(
+            executions.c.id == claim.execution_id,
+            executions.c.claim == claim.number,
+            executions.c.claim_owner == claim.owner,
+        )
+        .with_for_update()
+    ).one_or_none()
+    if row is None:
+        raise ClaimLost
+    return _value(row)
+
+
+def renew(tx: Tx, claims: Sequence[ExecutionClaim], moment: Moment, lease: float) -> None:
+    """Prolong the leases of all executions that one worker follows."""
+    for claim in claims:
+        tx.c.execute(
+            update(executions)
+            .where(executions.c.id == claim.execution_id, executions.c.claim == claim.number)
+            .values(claim_until=moment.ticks + lease)
+        )
+
+
+def release(tx: Tx, claim: ExecutionClaim, *, until: float | None = None) -> None:
+    """Give a claim back. ``until`` (ticks) keeps everybody off the execution till then: a back-off."""
+    values: dict[str, object] = {"claim_until": until} if until is not None else {
+        "claim_owner": None, "claim_until": None, "claim_boot": None,
+    }  # fmt: skip
+    tx.c.execute(
+        update(executions)
+        .where(executions.c.id == claim.execution_id, executions.c.claim == claim.number)
+        .values(**values)
+    )
+
+
+def release_all(tx: Tx, owner: str) -> None:
+    """Give back all claims of one worker, at its orderly end."""
+    tx.c.execute(
+        update(executions)
+        .where(executions.c.claim_owner == owner)
+        .values(claim_owner=None, claim_until=None, claim_boot=None)
+    )
+
+
+def append_output(tx: Tx, execution: Execution, piece: bytes, *, read: int, cap: int) -> None:
+    """Store a piece of output at the end of what is stored, up to ``cap`` bytes in all.
+
+    :param piece: whole UTF-8 characters as far as the output is UTF-8 at all. :param read: bytes of the host's file
+        that this piece stands for.
+    """
+    kept = piece[: max(0, cap - execution.output_bytes)]
+    values: dict[str, object] = {"host_bytes": execution.host_bytes + read}
+    if len(kept) < len(piece) and not execution.truncated:
+        values["truncated"] = True
+        tx.touch(Type.EXECUTION_CHANGED, execution.id)
+    if kept:
+        tx.c.execute(
+            output_pieces.insert().values(execution_id=execution.id, offset=execution.output_bytes, bytes=kept)
+        )
+        end = execution.output_bytes + len(kept)
+        values["output_bytes"] = end
+        data = {
+            "execution_id": execution.id,
+            "offset": execution.output_bytes,
+            "end": end,
+            "text": kept.decode("utf-8", "replace"),
+        }
+        tx.record(Type.EXECUTION_OUTPUT, execution.id, data, session_id=execution.session_id, host=execution.host)
+    tx.c.execute(update(executions).where(executions.c.id == execution.id).values(**values))
+
+
+def output_bytes(c: Connection, execution_id: str, offset: int = 0, limit: int | None = None) -> bytes:
+    """The stored output from byte ``offset`` on, ``limit`` bytes at most."""
+    first = (
+        select(output_pieces.c.offset)
+        .where(output_pieces.c.execution_id == execution_id, output_pieces.c.offset <= offset)
+        .order_by(output_pieces.c.offset.desc())
+        .limit(1)
+    )
+    start = c.execute(first).scalar_one_or_none() or 0
+    statement = (
+        select(output_pieces.c.offset, output_pieces.c.bytes)
+        .where(output_pieces.c.execution_id == execution_id, output_pieces.c.offset >= start)
+        .order_by(output_pieces.c.offset)
+    )
+    parts: list[bytes] = []
+    length = 0
+    for row in c.execute(statement):
+        part = row.bytes[max(0, offset - row.offset) :]
+        parts.append(part)
+        length += len(part)
+        if limit is not None and length >= limit:
+            break
+    whole = b"".join(parts)
+    return whole if limit is None else whole[:limit]
+
+
+def tail(c: Connection, execution: Execution, limit: int) -> Output:
+    """The last ``limit`` bytes of the stored output, from the start of a character on."""
+    offset = max(0, execution.output_bytes - limit)
+    raw = output_bytes(c, execution.id, offset)
+    cut = 0
+    while offset and cut < min(4, len(raw)) and raw[cut] & 0xC0 == 0x80:
+        cut += 1
+    text = raw[cut:].decode("utf-8", "replace")
+    return Output(execution.id, offset + cut, offset + len(raw), text)
+
+
+def claimed(c: Connection, execution_id: str) -> bool:
+    """Whether a worker holds the execution."""
+    owner = c.execute(select(executions.c.claim_owner).where(executions.c.id == execution_id)).scalar_one()
+    return owner is not None

@@ -1,0 +1,70 @@
+"""Plans."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, select, update
+
+from nomos.domain.events import Type
+from nomos.domain.executions import Risk
+from nomos.domain.plans import Plan, PlanState, Step
+from nomos.errors import NotFound
+from nomos.store.rows import plans
+from nomos.store.transaction import AnyRow, Tx
+
+
+def _value(row: AnyRow) -> Plan:
+    return Plan(
+        id=row.id,
+        session_id=row.session_id,
+        message_id=row.message_id,
+        block_id=row.block_id,
+        goal=row.goal,
+        verify=row.verify,
+        steps=tuple(
+            Step(step["host"], step["command"], Risk(step["risk"]), step["why"], step["undo"]) for step in row.steps
+        ),
+        state=PlanState(row.state),
+        created_at=row.created_at,
+    )
+
+
+def add(tx: Tx, plan: Plan) -> None:
+    """Store a proposed plan."""
+    tx.c.execute(
+        plans.insert().values(
+            id=plan.id,
+            session_id=plan.session_id,
+            message_id=plan.message_id,
+            block_id=plan.block_id,
+            goal=plan.goal,
+            verify=plan.verify,
+            steps=[
+                {"host": s.host, "command": s.command, "risk": str(s.risk), "why": s.why, "undo": s.undo}
+                for s in plan.steps
+            ],
+            state=plan.state,
+            created_at=plan.created_at,
+        )
+    )
+    tx.touch(Type.PLAN_CHANGED, plan.id)
+
+
+def get(c: Connection, plan_id: str) -> Plan:
+    """:raises NotFound: there is none."""
+    row = c.execute(select(plans).where(plans.c.id == plan_id)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such plan.")
+    return _value(row)
+
+
+def latest(c: Connection, session_id: str) -> Plan | None:
+    """The plan proposed last in a session."""
+    statement = select(plans).where(plans.c.session_id == session_id)
+    row = c.execute(statement.order_by(plans.c.created_at.desc(), plans.c.id).limit(1)).one_or_none()
+    return None if row is None else _value(row)
+
+
+def set_state(tx: Tx, plan_id: str, state: PlanState) -> None:
+    """Change a plan's state."""
+    tx.c.execute(update(plans).where(plans.c.id == plan_id).values(state=state))
+    tx.touch(Type.PLAN_CHANGED, plan_id)

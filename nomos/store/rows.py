@@ -1,0 +1,345 @@
+"""The tables. Nothing outside ``store`` sees them or their rows."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+db = SQLAlchemy(metadata=metadata, disable_autonaming=True)
+
+
+class Utc(TypeDecorator[datetime]):
+    """A point in time: aware in Python, UTC in the database (SQLite knows no zones)."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a time without a zone cannot be stored")
+        value = value.astimezone(UTC)
+        return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
+
+    def process_result_value(
+        self,
+        value: datetime | None,
+        dialect: Dialect,  # noqa: ARG002 - SQLAlchemy's signature
+    ) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _id(name: str = "id", **more: Any) -> Column[str]:
+    return Column(name, String(36), **more)
+
+
+def _claim() -> list[Column[Any]]:
+    """The columns of a claim: its number, who holds it, and until when (ticks of which boot)."""
+    return [
+        Column("claim", Integer, nullable=False, server_default="0"),
+        Column("claim_owner", String(64)),
+        Column("claim_until", Double),
+        Column("claim_boot", String(64)),
+    ]
+
+
+sessions = Table(
+    "sessions",
+    metadata,
+    _id(primary_key=True),
+    Column("title", String(200), nullable=False),
+    Column("titled_by_operator", Boolean, nullable=False, server_default="0"),
+    Column("state", String(16), nullable=False),
+    Column("ending", String(16), nullable=False),
+    Column("archived", Boolean, nullable=False, server_default="0"),
+    Column("created_at", Utc, nullable=False),
+    Column("updated_at", Utc, nullable=False),
+    Column("last_word_at", Utc),
+    Column("due", Integer, nullable=False, server_default="0"),
+    Column("handled", Integer, nullable=False, server_default="0"),
+    Column("due_ticks", Double),
+    Column("due_boot", String(64)),
+    Column("stop_requested", Boolean, nullable=False, server_default="0"),
+    *_claim(),
+)
+Index("ix_sessions_due", sessions.c.due, sessions.c.handled)
+
+messages = Table(
+    "messages",
+    metadata,
+    _id(primary_key=True),
+    Column("session_id", ForeignKey("sessions.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("origin", String(16), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("client_id", String(64)),
+    Column("created_at", Utc, nullable=False),
+    Column("tries", Integer, nullable=False, server_default="0"),
+    Column("waits", Integer, nullable=False, server_default="0"),
+    UniqueConstraint("session_id", "position"),
+    UniqueConstraint("session_id", "client_id"),
+)
+
+blocks = Table(
+    "blocks",
+    metadata,
+    _id(primary_key=True),
+    Column("message_id", ForeignKey("messages.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("code", String(64)),
+    Column("name", String(64)),
+    Column("call_id", String(128)),
+    Column("input", JSON),
+    Column("execution_id", String(36)),
+    Column("result", Text),
+    Column("is_error", Boolean, nullable=False, server_default="0"),
+    UniqueConstraint("message_id", "position"),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("message_id", ForeignKey("messages.id"), primary_key=True),
+    Column("step", Integer, primary_key=True),
+    Column("content", JSON, nullable=False),
+    Column("stop_reason", String(64), nullable=False),
+    Column("nudge", Text),
+    Column("model", String(200), nullable=False),
+    Column("input_tokens", Integer),
+    Column("output_tokens", Integer),
+    Column("cache_read_tokens", Integer),
+    Column("cache_creation_tokens", Integer),
+    Column("created_at", Utc, nullable=False),
+)
+"""The raw answers of the model, one a step of a turn: what every later replay is made of."""
+
+plans = Table(
+    "plans",
+    metadata,
+    _id(primary_key=True),
+    Column("session_id", ForeignKey("sessions.id"), nullable=False, index=True),
+    Column("message_id", ForeignKey("messages.id"), nullable=False),
+    Column("block_id", ForeignKey("blocks.id"), nullable=False),
+    Column("goal", Text, nullable=False),
+    Column("verify", Text, nullable=False),
+    Column("steps", JSON, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("created_at", Utc, nullable=False),
+)
+
+windows = Table(
+    "windows",
+    metadata,
+    _id(primary_key=True),
+    Column("session_id", ForeignKey("sessions.id"), nullable=False, index=True),
+    Column("opened_at", Utc, nullable=False),
+    Column("expires_at", Utc, nullable=False),
+    Column("cover_until", Utc),
+    Column("revoked_at", Utc),
+    Column("opened_by", String(64), nullable=False),
+    Column("scope", String(16), nullable=False),
+    Column("hosts", JSON, nullable=False),
+    Column("risk", String(16), nullable=False),
+    Column("plan_id", String(36)),
+    Column("continuations", Integer, nullable=False, server_default="0"),
+    Column("number", Integer, nullable=False),
+)
+
+executions = Table(
+    "executions",
+    metadata,
+    _id(primary_key=True),
+    Column("session_id", ForeignKey("sessions.id"), nullable=False),
+    Column("message_id", ForeignKey("messages.id"), nullable=False),
+    Column("block_id", ForeignKey("blocks.id"), nullable=False),
+    Column("host", String(64), nullable=False),
+    Column("command", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("risk", String(16), nullable=False),
+    Column("risk_why", Text, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("asynchronous", Boolean, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    Column("queued_at", Utc),
+    Column("started_at", Utc),
+    Column("ended_at", Utc),
+    Column("continued_at", Utc),
+    Column("exit_code", Integer),
+    Column("output_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("host_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("truncated", Boolean, nullable=False, server_default="0"),
+    Column("approval_id", String(36)),
+    Column("plan_id", String(36)),
+    Column("window_id", String(36)),
+    Column("detail", Text),
+    Column("host_boot", String(200)),
+    Column("cancel_requested_at", Utc),
+    *_claim(),
+)
+Index("ix_executions_session_id_created_at", executions.c.session_id, executions.c.created_at)
+Index("ix_executions_state", executions.c.state)
+Index("ix_executions_host_created_at", executions.c.host, executions.c.created_at)
+
+output_pieces = Table(
+    "output_pieces",
+    metadata,
+    Column("execution_id", ForeignKey("executions.id"), primary_key=True),
+    Column("offset", BigInteger, primary_key=True),
+    Column("bytes", LargeBinary, nullable=False),
+)
+
+approvals = Table(
+    "approvals",
+    metadata,
+    _id(primary_key=True),
+    Column("session_id", ForeignKey("sessions.id"), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("execution_id", String(36)),
+    Column("plan_id", String(36)),
+    Column("risk", String(16), nullable=False),
+    Column("title", Text, nullable=False),
+    Column("command", Text),
+    Column("host", String(64)),
+    Column("reason", Text, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("scopes", JSON, nullable=False),
+    Column("requested_at", Utc, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("decided_at", Utc),
+    Column("decided_by", String(64)),
+    Column("route", String(16)),
+    Column("scope", String(16)),
+    Column("note", Text),
+    Column("told_at", Utc),
+    Column("tells", Boolean, nullable=False, server_default="0"),
+)
+Index("ix_approvals_session_id_state", approvals.c.session_id, approvals.c.state)
+
+hosts = Table(
+    "hosts",
+    metadata,
+    _id(primary_key=True),
+    Column("name", String(64), nullable=False, unique=True),
+    Column("address", String(255), nullable=False),
+    Column("port", Integer, nullable=False),
+    Column("user", String(64), nullable=False),
+    Column("key_path", Text),
+    Column("host_key", Text),
+    Column("fingerprint", String(64)),
+    Column("offered_key", Text),
+    Column("offered_fingerprint", String(64)),
+    Column("job_base", Text),
+    Column("boot", String(200)),
+    Column("system", Text),
+    Column("latency_ms", Double),
+    Column("state", String(16), nullable=False),
+    Column("detail", Text),
+    Column("checked_at", Utc),
+    Column("test_requested", Boolean, nullable=False, server_default="0"),
+    Column("practice", Boolean, nullable=False, server_default="0"),
+    Column("interpreter", Text),
+    Column("created_at", Utc, nullable=False),
+)
+
+users = Table(
+    "users",
+    metadata,
+    _id(primary_key=True),
+    Column("name", String(64), nullable=False, unique=True),
+    Column("password_hash", Text, nullable=False),
+    Column("created_at", Utc, nullable=False),
+)
+
+logins = Table(
+    "logins",
+    metadata,
+    Column("secret_hash", String(64), primary_key=True),
+    Column("user_id", ForeignKey("users.id"), nullable=False),
+    Column("created_at", Utc, nullable=False),
+    Column("seen_at", Utc, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    _id(primary_key=True),
+    Column("name", String(64), nullable=False, unique=True),
+    Column("secret_hash", String(64), nullable=False, unique=True),
+    Column("scopes", JSON, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    Column("used_at", Utc),
+)
+
+journal = Table(
+    "journal",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("type", String(32), nullable=False),
+    Column("about", String(36), nullable=False),
+    Column("session_id", String(36)),
+    Column("host", String(64)),
+    Column("at", Utc, nullable=False),
+    Column("data", JSON, nullable=False),
+)
+Index("ix_journal_session_id_seq", journal.c.session_id, journal.c.seq)
+Index("ix_journal_type_about", journal.c.type, journal.c.about)
+
+journal_head = Table(
+    "journal_head",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("epoch", String(16), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("floor", BigInteger, nullable=False),
+)
+"""One row: the number of the last entry (locked last in a transaction), the lowest cursor that can be resumed."""
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("owner", String(64), primary_key=True),
+    Column("seen_ticks", Double, nullable=False),
+    Column("seen_boot", String(64), nullable=False),
+    Column("seen_at", Utc, nullable=False),
+    Column("model", String(200), nullable=False),
+    Column("model_state", String(16), nullable=False),
+    Column("model_detail", Text),
+)

@@ -1,0 +1,48 @@
+"""One write transaction: what is changed in it, and what the journal will say of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row
+
+from nomos.domain.events import Type
+
+AnyRow = Row[Any]
+
+
+@dataclass(slots=True)
+class Record:
+    """A journal entry to be: either growth with its own data, or a thing whose present state is read at the end."""
+
+    type: Type
+    about: str
+    session_id: str | None = None
+    host: str | None = None
+    data: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Tx:
+    """An open write transaction. ``at`` is the wall time that everything in it carries."""
+
+    c: Connection
+    at: datetime
+    records: dict[tuple[Type, str, int], Record] = field(default_factory=dict)
+    sessions: dict[str, None] = field(default_factory=dict)
+
+    def touch(self, type_: Type, about: str) -> None:
+        """Note that a thing changed: one entry with its state at the end of the transaction."""
+        self.records.setdefault((type_, about, 0), Record(type_, about))
+
+    def touch_session(self, session_id: str) -> None:
+        """Note that something a session's state depends on may have changed."""
+        self.sessions.setdefault(session_id)
+
+    def record(
+        self, type_: Type, about: str, data: dict[str, Any], *, session_id: str | None, host: str | None = None
+    ) -> None:
+        """Add an entry that carries its own data: growth, or something that is no longer there."""
+        self.records[type_, about, len(self.records) + 1] = Record(type_, about, session_id, host, data)

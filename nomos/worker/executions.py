@@ -1,0 +1,290 @@
+"""Starts queued executions on their hosts, follows them to their end, and finds them again."""
+
+from __future__ import annotations
+
+import codecs
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from nomos.actions import executions as actions
+from nomos.actions import hosts as host_actions
+from nomos.actions.growth import Gatherer
+from nomos.clock import Clock
+from nomos.domain.executions import Execution, State
+from nomos.domain.hosts import Host, HostState
+from nomos.errors import ClaimLost, ConnectionLost, HostFault, HostKeyChanged, HostKeyUnknown, HostRefused, HostUnusable
+from nomos.ssh.base import JobState, JobStatus, Limits, Shell, Target
+from nomos.store import executions, hosts
+from nomos.store.engine import Store
+from nomos.store.executions import ExecutionClaim
+
+log = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 32  # executions that one worker follows
+KILL_AFTER = 10.0  # seconds between TERM and KILL
+LONGEST_BACK_OFF = 60.0
+
+
+def target(host: Host) -> Target:
+    """Where and as whom to connect to a host of the inventory."""
+    return Target(
+        name=host.name,
+        address=host.address,
+        port=host.port,
+        user=host.user,
+        key_path=host.key_path,
+        host_key=host.host_key,
+        interpreter=host.interpreter,
+        job_base=host.job_base,
+    )
+
+
+class Executions:
+    """Claims executions and carries them on, each in a thread of its own."""
+
+    def __init__(
+        self, store: Store, clock: Clock, shell: Shell, gatherer: Gatherer, owner: str, lease: float, timeout: int
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._shell = shell
+        self._gatherer = gatherer
+        self._owner = owner
+        self._lease = lease
+        self._limits = Limits(timeout=timeout)
+        self._lock = threading.Lock()
+        self._following: dict[ExecutionClaim, float] = {}
+        self._faults: dict[str, int] = {}
+        self._closing = False
+        self._pool = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="execution")
+
+    @property
+    def following(self) -> tuple[ExecutionClaim, ...]:
+        """The claims that this worker holds now."""
+        with self._lock:
+            return tuple(self._following)
+
+    def tick(self) -> None:
+        """Take every execution that needs a worker, as far as there is room."""
+        while not self._closing and len(self.following) < MOST_AT_ONCE:
+            taken = actions.claim_next(self._store, self._owner, self._clock.moment(), self._lease)
+            if taken is None:
+                return
+            claim, execution = taken
+            with self._lock:
+                self._following[claim] = self._clock.ticks()
+            self._pool.submit(self._carry_on, claim, execution)
+
+    def close(self) -> None:
+        """Follow no more. The jobs go on on their hosts."""
+        self._closing = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _carry_on(self, claim: ExecutionClaim, execution: Execution) -> None:
+        try:
+            self._step(claim, execution)
+        except ClaimLost:
+            pass  # whoever took it carries it on
+        except Exception:
+            log.exception("execution %s on %s: unexpected fault; it is taken up again", execution.id, execution.host)
+            actions.put_off(self._store, claim, self._clock.moment(), 5.0, "Nomos met a fault of its own; trying again")
+        finally:
+            with self._lock:
+                self._following.pop(claim, None)
+
+    def _step(self, claim: ExecutionClaim, execution: Execution) -> None:
+        """Carry one execution on until it has ended or its host cannot be asked."""
+        with self._store.read() as connection:
+            host = hosts.by_name(connection, execution.host)
+        if host is None:
+            self._lose(claim, execution, f"{execution.host} is no longer in the inventory")
+            return
+        try:
+            if execution.state is State.QUEUED and execution.cancel_requested_at is not None:
+                actions.finish(self._store, claim, State.CANCELLED, self._clock.now(), detail="never started")
+                return
+            if execution.state in {State.QUEUED, State.STARTING}:
+                host = self._look(host)
+                status = self._start(claim, execution, host)
+            else:
+                status = self._shell.status(target(host), execution.id)
+            self._follow(claim, execution, host, status)
+            self._faults.pop(execution.id, None)
+        except HostFault as fault:
+            self._host_failed(claim, host, fault)
+
+    def _look(self, host: Host) -> Host:
+        """Find out the host's boot identity, and pin the folder for jobs if that has not been done."""
+        facts = self._shell.probe(target(host))
+        return host_actions.note_facts(
+            self._store, host.id, self._clock.now(), boot=facts.boot, job_base=facts.job_base, system=facts.system,
+            latency_ms=facts.latency_ms,
+        )  # fmt: skip
+
+    def _start(self, claim: ExecutionClaim, execution: Execution, host: Host) -> JobStatus:
+        """Send the job, or find it where it was sent before. The boot identity is stored before anything is sent."""
+        place = target(host)
+        boot = host.boot or ""
+        if execution.state is State.STARTING:
+            with self._store.read() as connection:
+                sent_in = executions.host_boot(connection, execution.id)
+            status = self._shell.status(place, execution.id)
+            if status.state is not JobState.MISSING:
+                return status
+            if sent_in != status.boot:
+                return JobStatus(
+                    JobState.UNKNOWN, status.boot, why="the host has restarted since, and the job's folder is gone"
+                )
+        else:
+            actions.begin(self._store, claim, boot, self._clock.now())
+        return self._shell.start(place, execution.id, execution.command, self._limits)
+
+    def _follow(self, claim: ExecutionClaim, execution: Execution, host: Host, status: JobStatus) -> None:
+        """Hand the output over as it comes, see to cancellation, and store the end."""
+        with self._store.read() as connection:
+            execution = executions.get(connection, execution.id)
+        if execution.state is State.STARTING and status.state not in {JobState.NEVER_STARTED, JobState.UNKNOWN}:
+            execution = actions.running(self._store, claim, self._clock.now())
+        elif execution.detail is not None and execution.cancel_requested_at is None:
+            actions.note(self._store, claim, None, self._clock.now())
+        pump = _Pump(self._gatherer, claim, execution.host_bytes)
+        stopper = _Stopper(self._store, self._clock, self._shell, host, execution)
+        while status.state not in {JobState.NEVER_STARTED, JobState.UNKNOWN}:
+            status = self._shell.follow(target(host), execution.id, pump.read, pump.take, lambda: self._out(stopper))
+            if status.state is JobState.EXITED or self._closing or pump.lost:
+                break
+            stopper.act()
+        pump.end()
+        self._gatherer.flush()
+        if pump.lost:
+            raise ClaimLost
+        if self._closing and status.state not in {JobState.EXITED, JobState.NEVER_STARTED, JobState.UNKNOWN}:
+            return
+        self._store_end(claim, execution.id, status)
+
+    def _out(self, stopper: _Stopper) -> bool:
+        return self._closing or stopper.due()
+
+    def _store_end(self, claim: ExecutionClaim, execution_id: str, status: JobStatus) -> None:
+        with self._store.read() as connection:
+            stopping = executions.get(connection, execution_id).cancel_requested_at is not None
+        now = self._clock.now()
+        if status.state is JobState.NEVER_STARTED:
+            state = State.CANCELLED if stopping else State.UNREACHABLE
+            detail: str | None = status.why or "the host gave the job up before its command ran"
+        elif status.state is JobState.UNKNOWN:
+            state, detail = State.UNKNOWN, status.why
+        elif status.timed_out:
+            state, detail = State.TIMED_OUT, f"ended after {self._limits.timeout} s of run time"
+        elif stopping and status.exit_code != 0:
+            state, detail = State.CANCELLED, "ended by you"
+        else:
+            state, detail = (State.SUCCEEDED if status.exit_code == 0 else State.FAILED), None
+        actions.finish(
+            self._store, claim, state, now, exit_code=status.exit_code, detail=detail, truncated=status.truncated
+        )
+
+    def _host_failed(self, claim: ExecutionClaim, host: Host, fault: HostFault) -> None:
+        """A host could not be asked: nothing is decided about what was started; what was not is given up."""
+        self._gatherer.flush()
+        if isinstance(fault, HostKeyChanged):
+            host_state = HostState.KEY_CHANGED
+        elif isinstance(fault, HostKeyUnknown):
+            host_state = HostState.UNTRUSTED
+        else:
+            host_state = HostState.UNREACHABLE
+        if not isinstance(fault, ConnectionLost):
+            host_actions.note_fault(self._store, host.id, host_state, fault.detail, self._clock.now())
+        with self._store.read() as connection:
+            execution = executions.get(connection, claim.execution_id)
+        if execution.state is State.QUEUED:
+            state = State.CANCELLED if execution.cancel_requested_at is not None else State.UNREACHABLE
+            actions.finish(self._store, claim, state, self._clock.now(), detail=fault.detail)
+            return
+        if execution.state is State.STARTING and isinstance(fault, HostUnusable):
+            actions.finish(self._store, claim, State.UNREACHABLE, self._clock.now(), detail=fault.detail)
+            return
+        faults = self._faults[execution.id] = self._faults.get(execution.id, 0) + 1
+        wait = min(2.0**faults, LONGEST_BACK_OFF) if not isinstance(fault, ConnectionLost) or faults > 1 else 1.0
+        lasting = isinstance(fault, HostKeyChanged | HostKeyUnknown | HostRefused)
+        why = fault.detail if lasting else f"connection to {host.name} lost"
+        detail = f"{why}; asking again in {wait:.0f} s. The command may go on there"
+        actions.put_off(self._store, claim, self._clock.moment(), wait, detail)
+
+    def _lose(self, claim: ExecutionClaim, execution: Execution, why: str) -> None:
+        state = State.UNREACHABLE if execution.state is State.QUEUED else State.UNKNOWN
+        actions.finish(self._store, claim, state, self._clock.now(), detail=why)
+
+
+class _Pump:
+    """Hands bytes of a job's output on, cut only between characters. ``read``: where to go on in the host's file."""
+
+    def __init__(self, gatherer: Gatherer, claim: ExecutionClaim, read: int) -> None:
+        self._gatherer = gatherer
+        self._claim = claim
+        self._held = b""
+        self.read = read
+        self.lost = False
+
+    def take(self, piece: bytes) -> None:
+        """Take the next bytes. The beginning of a character at their end waits for its rest."""
+        self.read += len(piece)
+        whole = self._held + piece
+        cut = _character_border(whole)
+        self._held = whole[cut:]
+        self._hand_on(whole[:cut])
+
+    def end(self) -> None:
+        """No more will come: hand on what was held."""
+        self._hand_on(self._held)
+        self._held = b""
+
+    def _hand_on(self, piece: bytes) -> None:
+        if not piece or self.lost:
+            return
+        try:
+            self._gatherer.output(self._claim, piece, len(piece))
+        except ClaimLost:
+            self.lost = True
+
+
+def _character_border(raw: bytes) -> int:
+    """How many bytes of ``raw`` can go without cutting a UTF-8 character in two."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder.decode(raw[-4:])
+    return len(raw) - len(decoder.getstate()[0])
+
+
+class _Stopper:
+    """Sees to a cancellation: TERM, then KILL, over a connection of its own."""
+
+    def __init__(self, store: Store, clock: Clock, shell: Shell, host: Host, execution: Execution) -> None:
+        self._store = store
+        self._clock = clock
+        self._shell = shell
+        self._host = host
+        self._execution_id = execution.id
+        self._looked = float("-inf")
+        self._wanted = False
+        self._sent_at: float | None = None
+        self._killed = False
+
+    def due(self) -> bool:
+        """Whether a signal has to be sent now. Looks at the store at most twice a second."""
+        now = self._clock.ticks()
+        if not self._wanted and now - self._looked >= 0.4:
+            self._looked = now
+            with self._store.read() as connection:
+                self._wanted = executions.get(connection, self._execution_id).cancel_requested_at is not None
+        if not self._wanted or self._killed:
+            return False
+        return self._sent_at is None or now - self._sent_at >= KILL_AFTER
+
+    def act(self) -> None:
+        """Send the signal that is due."""
+        if not self.due():
+            return
+        self._killed = self._sent_at is not None
+        self._shell.cancel(target(self._host), self._execution_id, kill=self._killed)
+        self._sent_at = self._clock.ticks()
