@@ -20,15 +20,18 @@ export class App extends EventTarget {
   assentMinutes;
   #feed = null;
   #visit = 0;
+  #withHosts;
   #beginning = null;
   #outputs = new Map();
 
-  constructor({ snapshot, sessions, operator, assent_minutes: minutes }) {
+  constructor({ snapshot = null, sessions, hosts = null, operator, assent_minutes: minutes }) {
     super();
     this.operator = operator;
     this.assentMinutes = minutes ?? 30;
     this.state.list(sessions);
     this.state.load(snapshot);
+    this.#withHosts = hosts !== null;
+    for (const host of hosts ?? []) this.state.hosts.set(host.id, host);
   }
 
   /** Open the feed and follow the browser's history and the device's sleep. */
@@ -111,6 +114,12 @@ export class App extends EventTarget {
     await call("DELETE", `/sessions/${this.id}/window`);
   }
 
+  /** Hosts as an answer of the server gives them; the feed may bring them once more. */
+  putHosts(hosts) {
+    for (const host of hosts) this.state.hosts.set(host.id, host);
+    this.#changed(hosts.map(({ id }) => `host:${id}`));
+  }
+
   /** A part of an execution's output. */
   output(id, offset, limit) {
     return call("GET", `/executions/${id}/output?offset=${offset}&limit=${limit}`);
@@ -169,7 +178,8 @@ export class App extends EventTarget {
 
   #feedUrl(id, cursor) {
     const after = cursor ? `&after=${encodeURIComponent(cursor)}` : "";
-    return apiUrl(id ? `/sessions/${id}/events?list=1${after}` : `/events?types=nomos.session.changed${after}`);
+    if (id) return apiUrl(`/sessions/${id}/events?list=1${after}`);
+    return apiUrl(`/events?types=nomos.session.changed${this.#withHosts ? ",nomos.host.changed" : ""}${after}`);
   }
 
   #event(event, cursor) {
@@ -220,10 +230,12 @@ export class App extends EventTarget {
     }
   }
 
-  /** The start page has no snapshot: what changed before its feed was open is read once it is. */
+  /** Pages without a session have no snapshot: what changed before their feed was open is read once it is. */
   async #relist() {
-    const answer = await call("GET", "/sessions").catch(() => null);
-    if (answer) this.#changed(this.state.list(answer.sessions));
+    const { sessions } = await call("GET", "/sessions").catch(() => ({ sessions: null }));
+    if (sessions) this.#changed(this.state.list(sessions));
+    const { hosts } = this.#withHosts ? await call("GET", "/hosts").catch(() => ({ hosts: null })) : { hosts: null };
+    if (hosts) this.putHosts(hosts);
   }
 
   #changed(what) {

@@ -10,9 +10,14 @@ export class Follow {
   #on = true;
   #held = false;
   #changed;
+  #hold;
 
-  /** @param {HTMLElement} box scrolls. @param {HTMLElement} content grows in it. @param {(on: boolean) => void} changed */
-  constructor(box, content, changed) {
+  /**
+   * @param {HTMLElement} box scrolls. @param {HTMLElement} content grows in it. @param {(on: boolean) => void} changed
+   * @param {() => Element|null} hold what must not be scrolled out at the top: a question is read from its beginning
+   */
+  constructor(box, content, changed, hold) {
+    this.#hold = hold;
     this.#box = box;
     this.#changed = changed;
     for (const event of ["wheel", "touchmove", "keydown"]) {
@@ -29,7 +34,14 @@ export class Follow {
   /** Go to the end and stay there. */
   toEnd() {
     this.#set(true);
-    this.#box.scrollTop = this.#box.scrollHeight;
+    this.#move();
+  }
+
+  #move() {
+    const held = this.#hold();
+    const end = this.#box.scrollHeight - this.#box.clientHeight;
+    const start = held ? this.#box.scrollTop + held.getBoundingClientRect().top - this.#box.getBoundingClientRect().top - 10 : end;
+    this.#box.scrollTop = Math.min(start, end);
   }
 
   #atEnd() {
@@ -42,7 +54,7 @@ export class Follow {
   }
 
   #grown() {
-    if (this.#on && !selecting(this.#box)) this.#box.scrollTop = this.#box.scrollHeight;
+    if (this.#on && !selecting(this.#box)) this.#move();
   }
 
   #set(on) {

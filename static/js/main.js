@@ -2,20 +2,17 @@
 
 import { App } from "./app.js";
 import "./elements/message-composer.js";
+import "./elements/page-connection.js";
 import "./elements/page-header.js";
 import "./elements/session-list.js";
 import "./elements/session-timeline.js";
 import "./elements/window-bar.js";
-import { drawer } from "./drawer.js";
-import { themeSwitch } from "./theme.js";
+import { frame } from "./frame.js";
 
+const PARTS = "page-header, page-connection, window-bar, session-list, session-timeline, message-composer";
 const app = new App(JSON.parse(document.getElementById("page-data").textContent));
-
-for (const part of document.querySelectorAll("page-header, window-bar, session-list, session-timeline, message-composer")) {
-  part.connect(app);
-}
-themeSwitch(document.getElementById("theme"));
-const side = drawer();
+for (const part of document.querySelectorAll(PARTS)) part.connect(app);
+const side = frame(app);
 
 async function open(id) {
   side.close();
@@ -32,9 +29,5 @@ document.getElementById("new-session").addEventListener("click", (event) => {
   if (event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
   open(null);
-});
-document.addEventListener("nomos:signed-out", () => (document.getElementById("signed-out").hidden = false));
-app.addEventListener("change", ({ detail }) => {
-  if (detail.has("connection") && app.status.reason === "signed_out") document.getElementById("signed-out").hidden = false;
 });
 app.start();

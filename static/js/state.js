@@ -22,6 +22,7 @@ export class State {
   executions = new Map();
   approvals = new Map();
   plans = new Map();
+  hosts = new Map();
   /** The end of each output as it was at the snapshot: `{offset, end, text}`. */
   outputs = new Map();
   window = null;
@@ -86,6 +87,8 @@ export class State {
         return this.#put(this.approvals, "approval", data);
       case "nomos.plan.changed":
         return this.#put(this.plans, "plan", data);
+      case "nomos.host.changed":
+        return this.#put(this.hosts, "host", data);
       case "nomos.window.changed":
         this.window = data;
         return { changed: ["window"] };

@@ -9,12 +9,29 @@ export const SESSION = {
   idle: { label: "ready", tone: "quiet", icon: "idle" },
   working: { label: "working", tone: "work", icon: "working" },
   waiting: { label: "waiting for you", tone: "wait", icon: "waiting" },
-  parked: { label: "results are in, the window is over", tone: "wait", icon: "parked" },
+  parked: { label: "results are in", tone: "wait", icon: "parked" },
   done: { label: "goal verified", tone: "ok", icon: "done" },
   blocked: { label: "blocked", tone: "bad", icon: "blocked" },
   failed: { label: "failed", tone: "bad", icon: "failed" },
   stopped: { label: "stopped", tone: "quiet", icon: "stopped" },
 };
+
+/** A host's state. */
+export const HOST = {
+  untrusted: { label: "key not trusted yet", tone: "wait", icon: "key" },
+  untested: { label: "not tested yet", tone: "quiet", icon: "idle" },
+  reachable: { label: "reachable", tone: "ok", icon: "done" },
+  unreachable: { label: "unreachable", tone: "bad", icon: "failed" },
+  key_changed: { label: "shows another key", tone: "bad", icon: "blocked" },
+};
+
+/** What the operator does next about a host; null where nothing is to be done. */
+export function hostNext(host) {
+  if (host.state === "key_changed") return "Nothing runs there until its key is trusted again. If you did not set it up anew, somebody may stand between.";
+  if (host.state === "untrusted" && !host.offered_fingerprint) return "Test it: it then shows its key, for you to compare and trust.";
+  if (host.state === "untested") return "Test it, to see that Nomos can sign in.";
+  return null;
+}
 
 /** Session states that need the operator, for list, title and favicon. */
 export const NEEDS_YOU = new Set(["waiting", "parked"]);
@@ -82,20 +99,22 @@ export const commands = (count) => (count === 1 ? "1 command" : `${count} comman
 /** Names joined as in a sentence. */
 export const names = (all) => list.format(all);
 
+const upper = (text) => text[0].toUpperCase() + text.slice(1);
+
 /** What approving a plan allows, by scope. `until` is a time of day. */
 export function planAllows(plan, until) {
   const hosts = names([...new Set(plan.steps.map((step) => step.host))]);
   const exactly = plan.steps.length === 1 ? "exactly this command" : `exactly these ${plan.steps.length} commands`;
   return {
-    plan: `Allows ${exactly}.`,
-    window: `Allows ${exactly}. Until ${until}, other commands that change something on ${hosts} run without asking; destroying asks again.`,
+    plan: `${upper(exactly)}.`,
+    window: `${upper(exactly)}. Until ${until}, other commands that change something on ${hosts} run without asking; destroying asks again.`,
   };
 }
 
 /** What approving a command allows, by scope. */
 export function commandAllows(approval, until) {
   return {
-    once: `Allows exactly this command on ${approval.host}, once.`,
+    once: `Exactly this command on ${approval.host}, once.`,
     window: `Until ${until}, other commands that change something on ${approval.host} run without asking; destroying asks again.`,
   };
 }

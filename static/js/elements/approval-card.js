@@ -30,8 +30,8 @@ export class ApprovalCard extends HTMLElement {
     this.#drawn = key;
     this.#decision?.close();
     this.#decision = null;
-    if (approval.state === "pending") this.replaceChildren(this.#pending(approval, execution));
-    else this.replaceChildren(this.#decided(approval));
+    this.replaceChildren(approval.state === "pending" ? this.#pending(approval, execution) : this.#decided(approval));
+    this.#decision?.watch(this.querySelectorAll(".exact"));
     this.#age();
   }
 

@@ -7,8 +7,8 @@ import { h, setText } from "../dom.js";
 const ARM_AFTER = 800;
 
 /**
- * The buttons of one pending approval. They arm once they have been in view for ARM_AFTER, and never take the focus;
- * the whole command stands above them, so it has been on the screen by then.
+ * The buttons of one pending approval. They arm once every command of the card has been on the screen and they
+ * themselves have been for ARM_AFTER; they never take the focus.
  *
  * `choices` is `[{scope, label}]`, the first one primary. `typed` are host names of which one must be typed first.
  */
@@ -21,11 +21,14 @@ export class Decision {
   #allows = h("dd");
   #reason = h("input", { class: "input", placeholder: "Tell Nomos why, or what to do instead", maxlength: "2000", "aria-label": "Reason" });
   #denial;
+  #acts;
   #typed = null;
   #armed = false;
   #busy = false;
   #timer = null;
-  #observer;
+  #observer = null;
+  #unread = new Set();
+  #inView = false;
 
   constructor(app, approval, choices, { typed = [] } = {}) {
     this.#app = app;
@@ -39,8 +42,15 @@ export class Decision {
     const rows = [h("dl", { class: "facts" }, h("dt", {}, "Allows"), this.#allows)];
     if (typed.length) rows.push(this.#typing(typed));
     this.node = h("div", { class: "decision" }, ...rows, acts, this.#denial, this.#says);
-    this.#watch(acts);
+    this.#acts = acts;
     this.#arm();
+  }
+
+  /** Begin to watch what has been on the screen: the buttons, and the commands. To be called once the card is whole. */
+  watch(commands) {
+    this.#unread = new Set(commands);
+    this.#observer = new IntersectionObserver((entries) => this.#looked(entries), { threshold: [0, 0.25, 0.5, 0.75, 0.95] });
+    for (const node of [...commands, this.#acts]) this.#observer.observe(node);
   }
 
   /** Say what the primary answer allows; it names a time, so it changes. */
@@ -50,7 +60,7 @@ export class Decision {
 
   /** The card is taken away. */
   close() {
-    this.#observer.disconnect();
+    this.#observer?.disconnect();
     clearTimeout(this.#timer);
   }
 
@@ -77,19 +87,23 @@ export class Decision {
     if (open) this.#reason.focus();
   }
 
-  #watch(acts) {
-    this.#observer = new IntersectionObserver(
-      ([entry]) => {
-        clearTimeout(this.#timer);
-        if (this.#armed || !entry.isIntersecting) return;
-        this.#timer = setTimeout(() => {
-          this.#armed = true;
-          this.#arm();
-        }, ARM_AFTER);
-      },
-      { threshold: 0.9 },
-    );
-    this.#observer.observe(acts);
+  #looked(entries) {
+    for (const { target, intersectionRatio: ratio, intersectionRect: seen, boundingClientRect: whole } of entries) {
+      if (target === this.#acts) this.#inView = ratio > 0.9;
+      // of one that is taller than the screen, the end must have been seen
+      else if (ratio > 0.9 || (ratio > 0 && seen.bottom >= whole.bottom - 1)) this.#unread.delete(target);
+    }
+    clearTimeout(this.#timer);
+    if (this.#armed || !this.#inView) return;
+    if (this.#unread.size) {
+      setText(this.#says, "The buttons arm once every command above has been on your screen.");
+      return;
+    }
+    this.#timer = setTimeout(() => {
+      this.#armed = true;
+      setText(this.#says, "");
+      this.#arm();
+    }, ARM_AFTER);
   }
 
   #arm() {

@@ -1,8 +1,8 @@
-/** The header: which session, how it stands, whether the page is live, and Stop. */
+/** The header: which session, how it stands, and Stop. */
 
 import { announce } from "../announce.js";
 import { h, icon, setIcon, setText } from "../dom.js";
-import { connectionWords, NEEDS_YOU, SESSION, underWay } from "../words.js";
+import { NEEDS_YOU, SESSION, underWay } from "../words.js";
 
 const FAVICON = { waiting: "waiting", parked: "waiting", working: "working", failed: "failed", blocked: "failed" };
 
@@ -24,7 +24,6 @@ export class PageHeader extends HTMLElement {
   #draw(what) {
     const all = what.has("all");
     if (all) this.#stopping = null;
-    if (all || what.has("connection")) this.#drawConnection();
     if (all || what.has("session") || what.has("sessions")) this.#drawTitle();
     this.#drawStop();
   }
@@ -55,14 +54,6 @@ export class PageHeader extends HTMLElement {
     const name = FAVICON[state] ? `favicon-${FAVICON[state]}.svg` : "favicon.svg";
     const href = new URL(name, link.href).href;
     if (link.href !== href) link.href = href;
-  }
-
-  #drawConnection() {
-    const words = connectionWords(this.#app.status, this.#app.health);
-    const node = this.#part("connection");
-    node.className = `connection ${words.tone}`;
-    setText(node.lastElementChild, words.text);
-    node.title = words.title ?? "";
   }
 
   #drawStop() {

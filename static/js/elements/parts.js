@@ -15,11 +15,14 @@ export function riskBadge(risk) {
   return h("span", { class: `risk ${risk}` }, icon(RISK_ICON[risk] ?? "pencil"), risk);
 }
 
-/** A command, whole, with whatever would not show made visible. */
+/** A command, whole, with whatever would not show made visible. Lines break between its words, not within them. */
 export function commandCode(command, attributes = {}) {
-  const parts = readable(command).map(({ text, hidden }) => (hidden ? h("span", { class: "hidden-character", title: "A character that does not show" }, text) : text));
-  return h("code", attributes, ...parts);
+  const words = command.split(/(\s+)/).map((word) => (word.trim() ? h("span", { class: "word" }, ...visible(word)) : visible(word)));
+  return h("code", attributes, ...words);
 }
+
+const visible = (text) =>
+  readable(text).map((part) => (part.hidden ? h("span", { class: "hidden-character", title: "A character that does not show" }, part.text) : part.text));
 
 /** `dt`/`dd` pairs, without those that have no value. */
 export function facts(pairs) {

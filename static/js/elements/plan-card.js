@@ -34,6 +34,7 @@ export class PlanCard extends HTMLElement {
       this.#decision?.close();
       this.#decision = null;
       this.replaceChildren(this.#card());
+      this.#decision?.watch(this.querySelectorAll(".exact"));
       this.#age();
     }
     this.#progress(executions);

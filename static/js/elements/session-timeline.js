@@ -1,6 +1,6 @@
 /** The timeline of a session: everything that was said and done, in order, and what goes on right now. */
 
-import { h, keyed, setText } from "../dom.js";
+import { h, icon, keyed, setText } from "../dom.js";
 import { Follow } from "../follow.js";
 import { underWay } from "../words.js";
 import "./message-item.js";
@@ -23,9 +23,9 @@ export class SessionTimeline extends HTMLElement {
     this.#start = this.querySelector(".start");
     const content = h("div", { class: "column" }, this.#list, this.#tail);
     this.append(content);
-    const pill = h("button", { type: "button", class: "button newer", hidden: true, on: { click: () => this.#follow.toEnd() } }, "↓ Newest");
+    const pill = h("button", { type: "button", class: "button newer", hidden: true, on: { click: () => this.#follow.toEnd() } }, icon("down"), "Newest");
     this.after(pill);
-    this.#follow = new Follow(this, content, (on) => (pill.hidden = on));
+    this.#follow = new Follow(this, content, (on) => (pill.hidden = on), () => this.querySelector(".card.approval"));
     app.addEventListener("change", ({ detail }) => this.#schedule(detail));
     for (const node of this.#start?.querySelectorAll("[data-say]") ?? []) {
       node.addEventListener("click", () => app.send(node.dataset.say));
@@ -77,8 +77,7 @@ export class SessionTimeline extends HTMLElement {
     });
     if (this.#start) this.#start.hidden = Boolean(id) || items.length > 0;
     this.#drawTail();
-    const said = unsent.some((words) => fresh.has(words) || false);
-    if (this.#drawn !== id || [...fresh].some((item) => item.status === "sending") || said) this.#follow.toEnd();
+    if (this.#drawn !== id || [...fresh].some((item) => item.status === "sending")) this.#follow.toEnd();
     this.#drawn = id;
   }
 
