@@ -40,25 +40,12 @@ class Answer:
     def feed(self, event: Mapping[str, Any]) -> Piece | None:
         """Take in one event; return the piece to show, if the event holds one.
 
-        Raises ``ModelFault`` (broken) when the events cannot belong to one answer.
+        Raises ``ModelFault`` (broken) when the event cannot belong to this answer.
         """
-        kind = event["type"]
-        if kind == "message_start":
-            self.started = True
-            self._model = event["message"].get("model") or ""
-            self._count(event["message"].get("usage"))
-        elif kind == "content_block_start":
-            return self._begin(event["index"], dict(event["content_block"]))
-        elif kind == "content_block_delta":
-            return self._append(event["index"], event["delta"])
-        elif kind == "content_block_stop":
-            self._close(event["index"])
-        elif kind == "message_delta":
-            self._end(event["delta"])
-            self._count(event.get("usage"))
-        elif kind == "message_stop":
-            self.complete = True
-        return None
+        try:
+            return self._take_in(event)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelFault(FaultKind.BROKEN, "The model's answer lacks parts that every answer has.") from error
 
     def reply(self) -> Reply:
         """Return what was received. A tool call whose input is not one whole JSON object is never in ``closed``."""
@@ -72,17 +59,38 @@ class Answer:
             refusal=self._refusal,
         )
 
+    def _take_in(self, event: Mapping[str, Any]) -> Piece | None:
+        kind = event["type"]
+        if kind == "message_start":
+            self.started = True
+            self._model = event["message"].get("model") or ""
+            self._count(event["message"].get("usage"))
+        elif not self.started:
+            raise ModelFault(FaultKind.BROKEN, "The model's answer came without its beginning.")
+        elif kind == "content_block_start":
+            return self._begin(event["index"], dict(event["content_block"]))
+        elif kind == "content_block_delta":
+            return self._append(event["index"], event["delta"])
+        elif kind == "content_block_stop":
+            self._close(event["index"])
+        elif kind == "message_delta":
+            self._end(event["delta"])
+            self._count(event.get("usage"))
+        elif kind == "message_stop":
+            self.complete = True
+        return None
+
     def _begin(self, index: int, block: dict[str, Any]) -> Piece | None:
         if index != len(self._blocks):
             raise ModelFault(FaultKind.BROKEN, "The model's answer came with its parts out of order.")
         self._blocks.append(block)
         kind = block.get("type")
         if kind == "tool_use":
-            return Piece(index, "tool_call", str(block.get("name", "")))
-        if kind == "text" and block.get("text"):
-            return Piece(index, "text", block["text"])
-        if kind == "thinking" and block.get("thinking"):
-            return Piece(index, "thinking", block["thinking"])
+            return Piece(index, "tool_call", _text(block["name"]))
+        if kind == "text":
+            return _piece(index, "text", _text(block["text"]))
+        if kind == "thinking":
+            return _piece(index, "thinking", _text(block["thinking"]))
         return None
 
     def _append(self, index: int, delta: Mapping[str, Any]) -> Piece | None:
@@ -90,13 +98,13 @@ class Answer:
         kind = delta.get("type", "")
         if kind in _APPENDED:
             field, piece = _APPENDED[kind]
-            words = delta[field]
+            words = _text(delta[field])
             block[field] = block.get(field, "") + words
-            return Piece(index, piece, words) if words else None
+            return _piece(index, piece, words)
         if kind == "input_json_delta":
-            self._inputs[index] = self._inputs.get(index, "") + delta["partial_json"]
+            self._inputs[index] = self._inputs.get(index, "") + _text(delta["partial_json"])
         elif kind == "signature_delta":
-            block["signature"] = delta["signature"]
+            block["signature"] = _text(delta["signature"])
         elif kind == "citations_delta":
             block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
         return None
@@ -104,9 +112,9 @@ class Answer:
     def _close(self, index: int) -> None:
         block = self._block(index)
         written = self._inputs.get(index, "")
-        if written:
-            whole = _whole_object(written)
-            if whole is None:
+        if block.get("type") == "tool_use" or written:
+            whole = _whole_object(written) if written else block.get("input") or {}
+            if not isinstance(whole, dict):
                 return
             block["input"] = whole
         self._closed.add(index)
@@ -136,11 +144,23 @@ class Answer:
         return Usage(*(self._usage.get(name) for name in _USAGE))
 
 
+def _piece(index: int, kind: Literal["text", "thinking"], words: str) -> Piece | None:
+    return Piece(index, kind, words) if words else None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    # A lone surrogate may be received, but could be neither stored nor ever sent back.
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _whole_object(written: str) -> dict[str, Any] | None:
     # The SDK parses in partial mode and drops what was cut; a call with half its input must not look like a call.
-    # NaN is refused because it could be received but never sent back.
+    # NaN and lone surrogates are refused because they could be received but never sent back.
     try:
         value = json.loads(written, parse_constant=_refuse)
+        json.dumps(value, ensure_ascii=False).encode()
     except ValueError:
         return None
     return value if isinstance(value, dict) else None

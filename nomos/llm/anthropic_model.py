@@ -22,6 +22,7 @@ from nomos.llm.wire import CallCut, Wire, after_response, before_request
 
 _LOOK = 0.2  # seconds between two questions to ``stopped``, also while pieces come
 _PARTS = {"content_block_start": "content_block", "content_block_delta": "delta"}
+_HERE = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 _CACHED = {"type": "ephemeral"}
 
 
@@ -96,12 +97,12 @@ class AnthropicModel:
                 if now - heard > self._silence_limit:
                     raise _too_slow(f"The model said nothing for {self._silence_limit:g} seconds.")
                 continue
-            heard = now
             if isinstance(item, _Ended):
                 return self._ended(call, item, answer)
-            piece = _fed(answer, item)
+            piece = answer.feed(item)
             if piece is not None:
                 on_piece(piece)
+            heard = time.monotonic()  # what on_piece took is not the model's silence
         return answer.reply()
 
     def _ended(self, call: _Call, end: _Ended, answer: Answer) -> Reply:
@@ -149,6 +150,8 @@ class AnthropicModel:
                 timeout=timeout,
                 # A kept connection that went stale fails the next call, and later tries have no retry to spare.
                 limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=0),
+                # A proxy set for the world outside must not be asked for a model on this machine.
+                mounts=dict.fromkeys(_HERE),
                 event_hooks={"request": [before_request], "response": [after_response]},
             ),
         )
@@ -214,13 +217,6 @@ def _plain(event: Any) -> Mapping[str, Any] | None:
 
 def _dict(part: Any) -> Any:
     return part.to_dict(warnings=False) if hasattr(part, "to_dict") else part
-
-
-def _fed(answer: Answer, event: Mapping[str, Any]) -> Piece | None:
-    try:
-        return answer.feed(event)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ModelFault(FaultKind.BROKEN, "The model's answer lacks parts that every answer has.") from error
 
 
 def _parameters(request: ModelRequest, model: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nomos.agent.tools import CommandTool, definitions, parse
 from nomos.rehearsal.host.commands import host_commands
 from nomos.rehearsal.host.interpreter import interpret
 from nomos.rehearsal.host.state import Practice
@@ -113,6 +114,7 @@ class Table:
                 "max_tokens": 8192,
                 "system": "You help.",
                 "messages": self.messages,
+                "tools": list(definitions()),
                 "stream": True,
             }
             refusal = check(request)
@@ -133,21 +135,34 @@ class Table:
         """Let a command end so instead of running it: state, exit code, output."""
         self.instead.setdefault(command, []).extend(outcomes)
 
+    def take_id(self, vmid: int) -> None:
+        """Somebody else makes a container under this id, behind the agent's back."""
+        template = "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"
+        taken = Execution("", f"pct create {vmid} {template} --hostname other --rootfs local-lvm:4")
+        self._execute(taken)
+        assert taken.state == "succeeded", taken.output
+        self.ran.pop()
+
     def guest_names(self) -> list[str]:
         """The containers that are there."""
         return [guest["config"]["hostname"] for guest in Practice(self.folder).read()["guests"].values()]
 
     def _call(self, name: str, given: Mapping[str, Any]) -> str:
-        if name == "list_hosts":
-            return "practice: Proxmox VE (pve1), trusted"
+        call = parse(name, given)
+        if isinstance(call, CommandTool):
+            return self._issue(call)
         if name == "conclude":
             self.concluded = given
             return "concluded"
         if name == "propose_plan":
             self.plans.append((str(uuid.uuid4()), given))
             return f"plan {self.plans[-1][0]} waits for approval"
-        assert given["host"] == "practice"
-        execution = Execution(str(uuid.uuid4()), self._command(name, given))
+        assert name == "list_hosts"
+        return '{"name": "practice", "state": "trusted"}'
+
+    def _issue(self, call: CommandTool) -> str:
+        assert call.host == "practice"
+        execution = Execution(str(uuid.uuid4()), call.command_text())
         self.executions.append(execution)
         if not execution.command.startswith(READ) and not self.allowed:
             return f"execution {execution.id} waits for approval"
@@ -156,14 +171,6 @@ class Table:
         self._execute(execution)
         code = "" if execution.exit_code is None else f": exit {execution.exit_code} in 0.4 s"
         return f"execution {execution.id} {execution.state}{code}\n\n{execution.output or '(no output)'}"
-
-    def _command(self, name: str, given: Mapping[str, Any]) -> str:
-        if name == "run":
-            return str(given["command"])
-        words = [name.replace("_", " ")]
-        words += [str(given[key]) for key in ("vmid", "ostemplate", "snapname") if key in given]
-        options = [key for key in given if key not in {"host", "vmid", "ostemplate", "snapname", "reason"}]
-        return " ".join([*words, *(f"--{key} {given[key]}" for key in options)])
 
     def _execute(self, execution: Execution) -> None:
         if self.instead.get(execution.command):

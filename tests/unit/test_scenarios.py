@@ -121,7 +121,7 @@ def test_a_word_while_a_command_runs_changes_nothing(table: Table) -> None:
 def test_an_id_that_was_taken_meanwhile(table: Table) -> None:
     table.say(ASKED)
     table.script(CREATE, ("failed", 255, "unable to create CT 105 - CT 105 already exists on node 'pve1'"))
-    take_id(table, 105)
+    table.take_id(105)
     table.decide("approve")
     table.land()
     table.land()
@@ -144,7 +144,7 @@ def test_an_unknown_outcome_is_looked_at_before_anything_is_run_again(table: Tab
 def test_an_unknown_outcome_that_had_taken_effect_is_not_repeated(table: Table) -> None:
     table.say(ASKED)
     table.script(CREATE, ("unknown", None, ""))
-    take_id(table, 105)
+    table.take_id(105)
     table.decide("approve")
     table.land()
     assert not any(command.startswith("pct create 105") for command in table.ran)
@@ -259,22 +259,33 @@ def test_it_decides_from_the_messages_alone(table: Table) -> None:
 def test_arguments_take_the_types_that_a_tool_asks_for(table: Table) -> None:
     table.say(ASKED)
     table.decide("approve")
-    tools = [
-        {
-            "name": "pct_create",
-            "input_schema": {
-                "type": "object",
-                "properties": {
-                    "host": {"type": "string"},
-                    "vmid": {"type": "integer"},
-                    "memory": {"type": "integer"},
-                    "unprivileged": {"type": "boolean"},
-                },
-            },
-        }
-    ]
+    properties = {
+        "host": {"type": "string"},
+        "vmid": {"type": "string"},
+        "memory": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "unprivileged": {"type": "boolean"},
+        "hostname": {},
+    }
+    tools = [{"name": "pct_create", "input_schema": {"type": "object", "properties": properties}}]
     answer = next_words({"messages": table.messages[:-3], "tools": tools})
-    assert answer.blocks[1]["input"] == {"host": "practice", "vmid": 105, "memory": 512, "unprivileged": True}
+    assert answer.blocks[1]["input"] == {
+        "host": "practice",
+        "vmid": "105",
+        "hostname": "web",
+        "memory": 512,
+        "unprivileged": True,
+    }
+
+
+def test_a_conclusion_that_is_refused_waits_for_what_still_runs(table: Table) -> None:
+    created(table)
+    result = table.messages[-1]["content"][-1]
+    result |= {"content": "Not concluded: 1 still runs.", "is_error": True}
+    table.messages[-1]["content"].append({"type": "text", "text": "Nomos to the agent: go on."})
+    table.concluded = None
+    assert "still runs" in table.turn()
+    table.tell(event="execution_ended", execution="1", state="succeeded", exit_code=0, output="")
+    assert table.concluded
 
 
 @pytest.mark.parametrize(
@@ -323,13 +334,3 @@ def words_of(table: Table) -> list[str]:
         for block in message["content"]
         if block["type"] == "text"
     ]
-
-
-def take_id(table: Table, vmid: int) -> None:
-    """Let somebody else make a container under this id, behind the agent's back."""
-    other = Table(table.folder, next_words, allowed=True)
-    other._call("pct_list", {"host": "practice"})
-    other.slow = ()
-    template = "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"
-    given = {"host": "practice", "vmid": vmid, "ostemplate": template, "hostname": "other", "rootfs": "local-lvm:4"}
-    assert "succeeded" in other._call("pct_create", given)

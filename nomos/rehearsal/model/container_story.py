@@ -229,7 +229,9 @@ def _command(arguments: dict[str, Any]) -> str:
 def _planned(plan: Call) -> dict[str, Any]:
     """Return the arguments that make the command of the plan's first step."""
     words = plan.arguments["steps"][0]["command"].split()
-    options = dict(zip((word.removeprefix("--") for word in words[4::2]), words[5::2], strict=True))
+    names = (word.removeprefix("--") for word in words[4::2])
+    values = (int(word) if word.isdecimal() else word for word in words[5::2])
+    options = dict(zip(names, values, strict=True))
     return {"host": HOST, "vmid": int(words[2]), "ostemplate": words[3], **options, "reason": "Step 1 of the plan"}
 
 

@@ -53,7 +53,9 @@ def next_words(request: Mapping[str, Any]) -> Say:
     tools = {tool["name"]: tool["input_schema"] for tool in request.get("tools", ())}
     story = Story(history, tools, words.place, words.text)
     ended = story.last("conclude")
-    if ended is None:
+    if ended is not None and ended.is_error and not history.told("execution_ended", after=ended.place):
+        return say("Something in this session still runs. I conclude once it has ended; you need not do anything.")
+    if ended is None or ended.is_error:
         return _STORIES[wish](story)
     if history.said(by_operator=True, after=ended.place):
         return say(_HELP)

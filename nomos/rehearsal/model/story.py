@@ -103,12 +103,11 @@ def denied(outcome: Outcome, what: str) -> Say:
 
 
 def _typed(value: Any, schema: Mapping[str, Any]) -> Any:
-    kinds = schema.get("type")
-    kind = kinds if isinstance(kinds, str) else next(iter(kinds or ["any"]))
-    if kind == "boolean":
+    kinds = [part.get("type") for part in (schema, *schema.get("anyOf", ()))]
+    if "boolean" in kinds:
         return bool(value)
-    if kind == "integer":
+    if "integer" in kinds:
         return int(value)
-    if kind == "string":
+    if "string" in kinds:
         return str(value)
     return value
