@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import os
+import secrets
 from pathlib import Path
 
 import paramiko
@@ -29,9 +30,7 @@ def ensure_key(folder: Path) -> str:
     if not path.exists():
         _write_new_key(path)
     private = serialization.load_ssh_private_key(path.read_bytes(), password=None)
-    public = private.public_key().public_bytes(
-        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
-    )
+    public = private.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
     line = f"{public.decode()} nomos"
     path.with_suffix(".pub").write_text(line + "\n")
     return line
@@ -41,7 +40,7 @@ def _write_new_key(path: Path) -> None:
     text = Ed25519PrivateKey.generate().private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
     )
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(text)
         file.flush()

@@ -66,19 +66,22 @@ class Pool:
         deadline = time.monotonic() + self._deadlines.answer
         while True:
             link, fresh = self._reserve(deadline)
+            begun = time.monotonic()
             try:
                 return link, link.transport.open_session(timeout=self._deadlines.answer)
-            except paramiko.ChannelException as error:
-                # The host allows fewer channels than we thought. Nothing was started.
-                self._give_back(link, refused=True)
-                if time.monotonic() > deadline:
-                    raise HostUnusable(f"{place(self._target)} allows no session: {error}.") from error
             except (paramiko.SSHException, EOFError, OSError) as error:
-                self._drop(link)
-                if fresh:
-                    raise HostUnreachable(
-                        f"{place(self._target)} ended the connection before a session began: {error}."
-                    ) from error
+                hangs = time.monotonic() - begun >= self._deadlines.answer
+                if link.transport.is_active() and not hangs:
+                    # The host allows fewer channels than we thought. Nothing was started.
+                    self._give_back(link, refused=True)
+                    if time.monotonic() > deadline:
+                        raise HostUnusable(f"{place(self._target)} allows no session: {error}.") from error
+                else:
+                    self._drop(link)
+                    if fresh:
+                        raise HostUnreachable(
+                            f"{place(self._target)} ended the connection before a session began: {error}."
+                        ) from error
 
     def _reserve(self, deadline: float) -> tuple[Link, bool]:
         """A connection with a channel to spare, counted as used, and whether it was made just now."""

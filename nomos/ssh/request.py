@@ -96,9 +96,7 @@ def read_wire(exec_text: str, data: bytes) -> tuple[Request, int] | None:
         raise InvalidInput("This is not the job script of this Nomos.")
     if len(data) < at + len(rest):
         return None
-    request = Request(
-        words=words, mark=values["M"], base=values["B"], interpreter=values["I"], command=values["C"]
-    )
+    request = Request(words=words, mark=values["M"], base=values["B"], interpreter=values["I"], command=values["C"])
     return request, at + len(rest)
 
 
