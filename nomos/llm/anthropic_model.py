@@ -17,7 +17,7 @@ from nomos.domain.replies import Reply
 from nomos.errors import FaultKind, ModelFault
 from nomos.llm.answer import Answer
 from nomos.llm.base import ModelRequest, Piece
-from nomos.llm.faults import Circumstances, fault
+from nomos.llm.faults import Circumstances, cannot_be_set_up, fault
 from nomos.llm.wire import CallCut, Wire, after_response, before_request
 
 _LOOK = 0.2  # seconds between two questions to ``stopped``, also while pieces come
@@ -123,7 +123,10 @@ class AnthropicModel:
     def _client(self) -> anthropic.Anthropic:
         with self._building:
             if self._built is None:
-                self._built = self._build()
+                try:
+                    self._built = self._build()
+                except Exception as error:
+                    raise cannot_be_set_up(error) from error
             return self._built
 
     def _build(self) -> anthropic.Anthropic:
@@ -175,7 +178,10 @@ class _Call:
         self._items: queue.SimpleQueue[Mapping[str, Any] | _Ended] = queue.SimpleQueue()
 
     def begin(self) -> None:
-        threading.Thread(target=self._run, name="model-call", daemon=True).start()
+        try:
+            threading.Thread(target=self._run, name="model-call", daemon=True).start()
+        except RuntimeError as error:
+            raise ModelFault(FaultKind.TRANSIENT, "This machine has no room for another thread.") from error
 
     def next(self, timeout: float) -> Mapping[str, Any] | _Ended | None:
         """Return the next event, or how the call ended, or None when neither came within ``timeout`` seconds."""

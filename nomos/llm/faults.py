@@ -74,6 +74,17 @@ def fault(error: BaseException, at: Circumstances) -> ModelFault:
     )
 
 
+def cannot_be_set_up(error: Exception) -> ModelFault:
+    """Return the fault of a client that could not even be built."""
+    if isinstance(error, ModelFault):
+        return error
+    said = f"{type(error).__name__}: {_line(str(error))}"
+    return ModelFault(
+        FaultKind.PERMANENT,
+        f"The model's service cannot be asked with these settings ({said}). Check ANTHROPIC_BASE_URL.",
+    )
+
+
 def _status(error: anthropic.APIStatusError, at: Circumstances) -> ModelFault:
     said = _line(error.api_message or _plain(error.body) or "")
     kind, detail = _meaning(error, said, at)

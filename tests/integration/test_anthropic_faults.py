@@ -252,11 +252,20 @@ def test_a_key_that_cannot_be_sent_is_said_up_front(server: ScriptedModelServer,
     assert not server.requests
 
 
-@pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://127.0.0.1", "http://", "https:// x"])
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8080", "ftp://127.0.0.1", "http://", "https:// x", "http://[::1", "http://127.0.0.1:port"]
+)
 def test_an_address_that_cannot_be_asked_is_said_up_front(url: str) -> None:
     fault = fault_of(AnthropicModel("sk-test", url, "some-model"))
     assert fault.kind is FaultKind.PERMANENT
     assert "ANTHROPIC_BASE_URL" in fault.detail
+
+
+def test_a_certificate_file_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/cert.pem")
+    fault = fault_of(AnthropicModel("sk-test", "https://127.0.0.1:9", "some-model"))
+    assert fault.kind is FaultKind.PERMANENT
+    assert "SSL_CERT_FILE" in fault.detail
 
 
 def test_nobody_listens_there() -> None:
