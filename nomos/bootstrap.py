@@ -61,7 +61,7 @@ def open_core(settings: Settings) -> Core:
     :raises DatabaseTooNew: a newer Nomos wrote the database.
     """
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for chatty in ("paramiko", "apscheduler", "alembic", "httpx2"):
+    for chatty in ("paramiko", "apscheduler", "alembic", "httpx2", "nomos.ssh.wire", "nomos.rehearsal.host.ssh"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     root = Path(__file__).parents[1]

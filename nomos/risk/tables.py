@@ -47,7 +47,7 @@ READ: tuple[str, ...] = (
 DESTROY_WORDS: frozenset[str] = frozenset(
     """rm rmdir unlink shred dd mkfs wipefs blkdiscard fdisk sfdisk parted sgdisk destroy purge prune delete
     del drop truncate format erase rollback delsnapshot poweroff halt reboot shutdown init telinit kexec
-    lvremove vgremove pvremove umount userdel groupdel killall pkill kill mke2fs eval exec source python python3
+    lvremove vgremove pvremove umount userdel groupdel killall pkill kill mke2fs eval source python python3
     perl ruby node php sh bash dash zsh ash busybox curl wget nc ncat socat crontab""".split()
 )
 """Words that, standing anywhere as a command or sub-command, make the whole command ``destroy``."""
