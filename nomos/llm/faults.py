@@ -81,7 +81,7 @@ def cannot_be_set_up(error: Exception) -> ModelFault:
     said = f"{type(error).__name__}: {_line(str(error))}"
     return ModelFault(
         FaultKind.PERMANENT,
-        f"The model's service cannot be asked with these settings ({said}). Check ANTHROPIC_BASE_URL.",
+        f"The model cannot be asked with these settings ({said}). Check ANTHROPIC_BASE_URL and SSL_CERT_FILE.",
     )
 
 
