@@ -24,12 +24,13 @@ export class App extends EventTarget {
   #beginning = null;
   #outputs = new Map();
 
-  constructor({ snapshot = null, sessions, hosts = null, operator, assent_minutes: minutes }) {
+  constructor({ snapshot = null, sessions, hosts = null, operator, assent_minutes: minutes, seq = null }) {
     super();
     this.operator = operator;
     this.assentMinutes = minutes ?? 30;
     this.state.list(sessions);
     this.state.load(snapshot);
+    this.state.cursor ??= seq;
     this.#withHosts = hosts !== null;
     for (const host of hosts ?? []) this.state.hosts.set(host.id, host);
   }
@@ -114,6 +115,14 @@ export class App extends EventTarget {
     await call("DELETE", `/sessions/${this.id}/window`);
   }
 
+  /** Fetch the messages before those that are shown. @throws {Problem} */
+  async earlier() {
+    const { id } = this;
+    const [first] = this.state.messages.keys();
+    const snapshot = await call("GET", `/sessions/${id}?before=${first}`);
+    if (id === this.id) this.#changed(this.state.prepend(snapshot));
+  }
+
   /** Hosts as an answer of the server gives them; the feed may bring them once more. */
   putHosts(hosts) {
     for (const host of hosts) this.state.hosts.set(host.id, host);
@@ -163,13 +172,14 @@ export class App extends EventTarget {
   #listen() {
     const visit = this.#visit;
     const { id } = this;
+    const { cursor: from } = this.state;
     const mine = (listener) => (...values) => visit === this.#visit && listener(...values);
     this.#feed = new Feed({
-      after: this.state.cursor,
+      after: from,
       address: (cursor) => this.#feedUrl(id, cursor),
       on: {
         event: mine((event, cursor) => this.#event(event, cursor)),
-        control: mine((name, data) => this.#control(name, data)),
+        control: mine((name, data) => this.#control(name, data, from)),
         status: mine((status) => this.#status(status)),
       },
     });
@@ -189,11 +199,11 @@ export class App extends EventTarget {
     if (changed.length) this.#changed(changed);
   }
 
-  #control(name, data) {
+  #control(name, data, from) {
     if (name === "health") {
       this.health = data;
       this.#changed(["connection"]);
-    } else if (name === "current" && !this.id) this.#relist();
+    } else if (name === "current" && from === null) this.#relist();
   }
 
   #status(status) {
@@ -230,7 +240,7 @@ export class App extends EventTarget {
     }
   }
 
-  /** Pages without a session have no snapshot: what changed before their feed was open is read once it is. */
+  /** A feed that was opened without a cursor: what changed before is read once it is open. */
   async #relist() {
     const { sessions } = await call("GET", "/sessions").catch(() => ({ sessions: null }));
     if (sessions) this.#changed(this.state.list(sessions));

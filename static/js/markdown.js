@@ -69,7 +69,7 @@ function inline(token) {
     case "del":
       return node(token.type, inlines(token.tokens));
     case "codespan":
-      return node("code", [plain(token.text)]);
+      return node("code", [token.text]);
     case "br":
       return node("br", []);
     case "link":

@@ -29,6 +29,8 @@ export class State {
   sessions = new Map();
   /** Words of the operator that the server has not confirmed, by client_id: `{client_id, text, session, status, detail}`. */
   unsent = new Map();
+  /** Whether there are messages before the first one here. */
+  older = false;
   cursor = null;
   #seq = -1;
   #points = new Map();
@@ -42,12 +44,22 @@ export class State {
     this.plans = byId(snapshot?.plan ? [snapshot.plan] : []);
     this.outputs = new Map((snapshot?.outputs ?? []).map((output) => [output.execution_id, output]));
     this.window = snapshot?.window ?? null;
+    this.older = snapshot?.older ?? false;
     this.cursor = snapshot?.seq ?? null;
     this.#seq = seqOf(this.cursor);
     this.#points.clear();
     for (const message of this.messages.values()) this.#confirm(message);
     if (this.session) this.sessions.set(this.session.id, this.session);
     return ["all"];
+  }
+
+  /** Put a page of older messages before what is here; what is here already is newer. @returns {string[]} */
+  prepend({ messages, executions, outputs, older }) {
+    this.messages = new Map([...byId(messages), ...this.messages]);
+    this.executions = new Map([...byId(executions), ...this.executions]);
+    for (const output of outputs) if (!this.outputs.has(output.execution_id)) this.outputs.set(output.execution_id, output);
+    this.older = older;
+    return messages.map(({ id }) => `message:${id}`).concat("older");
   }
 
   /** Replace the list of sessions. @returns {string[]} what changed */

@@ -11,6 +11,7 @@ export class SessionTimeline extends HTMLElement {
   #app = null;
   #list = h("div", { class: "entries", role: "log", "aria-live": "off", "aria-label": "Timeline" });
   #tail = h("div", { class: "tail" });
+  #earlier = h("button", { type: "button", class: "button small quiet earlier-messages", hidden: true, on: { click: () => this.#showEarlier() } }, "Show earlier messages");
   #touched = new Set();
   #frame = 0;
   #follow = null;
@@ -21,7 +22,7 @@ export class SessionTimeline extends HTMLElement {
   connect(app) {
     this.#app = app;
     this.#start = this.querySelector(".start");
-    const content = h("div", { class: "column" }, this.#list, this.#tail);
+    const content = h("div", { class: "column" }, this.#earlier, this.#list, this.#tail);
     this.append(content);
     const pill = h("button", { type: "button", class: "button newer", hidden: true, on: { click: () => this.#follow.toEnd() } }, icon("down"), "Newest");
     this.after(pill);
@@ -75,10 +76,22 @@ export class SessionTimeline extends HTMLElement {
     keyed(this.#list, items, keyOf, make, (node, item) => {
       if (touched === null || fresh.has(item) || touched.has(item.id) || touched.has(item.client_id)) node.update(this.#app, item);
     });
+    this.#earlier.hidden = !state.older;
     if (this.#start) this.#start.hidden = Boolean(id) || items.length > 0;
     this.#drawTail();
     if (this.#drawn !== id || [...fresh].some((item) => item.status === "sending")) this.#follow.toEnd();
     this.#drawn = id;
+  }
+
+  async #showEarlier() {
+    this.#earlier.disabled = true;
+    try {
+      await this.#app.earlier();
+      setText(this.#earlier, "Show earlier messages");
+    } catch (problem) {
+      setText(this.#earlier, `${problem.message} Try again`);
+    }
+    this.#earlier.disabled = false;
   }
 
   /** What goes on between two turns: it is never left to guess. */
