@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nomos.bootstrap import create_app
+from nomos.bootstrap.web import create_app
 from nomos.config import Settings
 
 app = create_app(Settings.from_env())

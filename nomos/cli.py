@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -17,15 +16,15 @@ import click
 from nomos import __version__
 from nomos.actions import hosts as host_actions
 from nomos.actions import users as user_actions
-from nomos.bootstrap import Core, create_shell, create_worker, open_core, own_key
+from nomos.bootstrap.core import ROOT, Core, open_core
 from nomos.config import Settings
 from nomos.domain import shapes
 from nomos.domain.hosts import Host, HostState
 from nomos.errors import NomosError, NotFound
+from nomos.ssh.keys import ensure_key
 from nomos.store import hosts, users
 from nomos.web.pages import SETUP_FILE, setup_token
 from nomos.web.security import check_password
-from nomos.worker.hosts import look
 from nomos.worker.supervisor import serve_both
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -86,15 +85,16 @@ def web(context: _Context) -> None:
     core = context.core()
     _say_how_to_begin(core)
     core.store.close()
-    root = Path(__file__).parents[1]
-    os.chdir(root)
-    os.execv(sys.executable, [sys.executable, "-m", "gunicorn", "-c", str(root / "gunicorn.conf.py"), "app:app"])  # noqa: S606 - our own program, no shell
+    os.chdir(ROOT)
+    os.execv(sys.executable, [sys.executable, "-m", "gunicorn", "-c", str(ROOT / "gunicorn.conf.py"), "app:app"])  # noqa: S606 - our own program, no shell
 
 
 @main.command()
 @click.pass_obj
 def worker(context: _Context) -> None:
     """Run the worker only."""
+    from nomos.bootstrap.worker import create_worker  # noqa: PLC0415 - the model's SDK takes a second to load
+
     running = create_worker(context.core())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: running.worker.stop())
@@ -193,6 +193,14 @@ def host() -> None:
     """The inventory."""
 
 
+def _look(context: _Context, core: Core, value: Host) -> Host:
+    """Have a look at a host from here."""
+    from nomos.bootstrap.worker import create_shell  # noqa: PLC0415 - the model's SDK takes a second to load
+    from nomos.worker.hosts import look  # noqa: PLC0415
+
+    return look(core.store, core.clock, create_shell(context.settings), value)
+
+
 def _named(core: Core, name: str) -> Host:
     with core.store.read() as connection:
         found = hosts.by_name(connection, name)
@@ -216,11 +224,15 @@ def host_add(context: _Context, name: str, address: str, key_path: str | None, a
     """Add a host, USER@ADDRESS[:PORT], and show the key it offers."""
     core = context.core()
     added = host_actions.add(core.store, name, address, core.clock.now(), key_path=key_path)
-    seen = look(core.store, core.clock, create_shell(context.settings), added)
+    seen = _look(context, core, added)
     text = f"Added {name}. Its key: {seen.offered_fingerprint}\nIf that is right: nomos host trust {name}"
     if seen.offered_fingerprint is None:
         text = f"Added {name}. {seen.detail}"
-    _print(shapes.host(seen), as_json, f"{text}\nNomos's own key, for its authorized_keys: {own_key(context.settings)}")
+    _print(
+        shapes.host(seen),
+        as_json,
+        f"{text}\nNomos's own key, for its authorized_keys: {ensure_key(context.settings.home / 'ssh')}",
+    )
 
 
 @host.command("trust")
@@ -233,8 +245,7 @@ def host_add(context: _Context, name: str, address: str, key_path: str | None, a
 def host_trust(context: _Context, name: str, fingerprint: str | None, as_json: bool) -> None:
     """Trust a host's key, then look whether Nomos can work there."""
     core = context.core()
-    shell = create_shell(context.settings)
-    found = look(core.store, core.clock, shell, _named(core, name))
+    found = _look(context, core, _named(core, name))
     offered = found.offered_fingerprint
     if offered is None:
         raise NotFound(f"{name} shows no new key to trust. {found.detail or ''}")
@@ -242,7 +253,7 @@ def host_trust(context: _Context, name: str, fingerprint: str | None, as_json: b
         click.confirm(f"{name} shows {offered}. Is that its key?", abort=True)
         fingerprint = offered
     trusted = host_actions.trust(core.store, found.id, fingerprint, core.clock.now())
-    seen = look(core.store, core.clock, shell, trusted)
+    seen = _look(context, core, trusted)
     _print(shapes.host(seen), as_json, f"Trusted {name}. {_line(seen)}")
 
 
@@ -264,7 +275,7 @@ def host_list(context: _Context, as_json: bool) -> None:
 def host_test(context: _Context, name: str, as_json: bool) -> None:
     """Look whether Nomos can work on a host."""
     core = context.core()
-    seen = look(core.store, core.clock, create_shell(context.settings), _named(core, name))
+    seen = _look(context, core, _named(core, name))
     _print(shapes.host(seen), as_json, _line(seen))
     if seen.state is not HostState.REACHABLE:
         sys.exit(1)

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_for(condition: Callable[[], T], timeout: float = 10, what: str = "the condition") -> T:
+def wait_for(condition: Callable[[], T | None], timeout: float = 10, what: str = "the condition") -> T:
     """Ask every 10 ms until ``condition()`` is true, and return what it returned. Fails after ``timeout`` seconds."""
     deadline = time.monotonic() + timeout
     while True:

@@ -1,16 +1,9 @@
-"""Joins everything: the only place that knows which model, which shell, which clock."""
+"""The worker process, with the rehearsal's parts where the settings ask for them."""
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-
-from flask import Flask
 
 from nomos.actions import hosts as host_actions
 from nomos.actions import workers as worker_actions
@@ -18,90 +11,25 @@ from nomos.actions.growth import Gatherer
 from nomos.agent.asking import Asking
 from nomos.agent.calls import Calls
 from nomos.agent.turn import TurnRunner
-from nomos.clock import Clock, SystemClock
+from nomos.bootstrap.core import Core
+from nomos.clock import Clock
 from nomos.config import Settings
 from nomos.domain.continuations import Limits
-from nomos.live.hub import Hub
-from nomos.live.tailer import Tailer
 from nomos.llm.anthropic_model import AnthropicModel
 from nomos.llm.base import Model
 from nomos.rehearsal.host.server import PracticeHost
 from nomos.rehearsal.model.scenarios import MODEL_NAME, RehearsalModel
 from nomos.ssh.keys import KEY_NAME, ensure_key, fingerprint
 from nomos.ssh.paramiko_shell import ParamikoShell
-from nomos.store import schema
-from nomos.store.engine import DatabaseClock, Store, configure
-from nomos.store.hints import Hints, PostgresHints, SocketHints, Wakeup
-from nomos.web import assets
-from nomos.web.app import install
-from nomos.web.context import Web
+from nomos.store.engine import Store
+from nomos.store.hints import Wakeup
 from nomos.worker.continuations import Continuations
 from nomos.worker.executions import Executions
 from nomos.worker.hosts import HostTests
 from nomos.worker.loop import Worker, owner_name
 
 LEASE = 15.0  # seconds
-LONGEST_SOCKET_PATH = 70  # characters; a Unix socket's path holds 107, its name takes up to 30 of them
 PRACTICE = "practice"
-
-
-@dataclass(frozen=True, slots=True)
-class Core:
-    """What every process needs: the database, opened and at today's schema, and a clock that leases can rest on."""
-
-    settings: Settings
-    app: Flask
-    store: Store
-    clock: Clock
-
-
-def open_core(settings: Settings) -> Core:
-    """Open the data folder and the database, and bring the schema up to date.
-
-    :raises DatabaseTooNew: a newer Nomos wrote the database.
-    """
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for chatty in ("paramiko", "apscheduler", "alembic", "httpx2", "nomos.ssh.wire", "nomos.rehearsal.host.ssh"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
-    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    root = Path(__file__).parents[1]
-    app = Flask("nomos", root_path=str(root), template_folder="templates", static_folder=None)
-    engine = configure(app, settings.database)
-    schema.register(app)
-    schema.upgrade_to_head(app, engine)
-    hints: Hints = SocketHints(_socket_folder(settings)) if engine.dialect.name == "sqlite" else PostgresHints(engine)
-    store = Store(engine, hints)
-    local = SystemClock()
-    clock: Clock = DatabaseClock(store, local) if store.shared else local
-    store.prepare(local.now())
-    return Core(settings, app, store, clock)
-
-
-def _socket_folder(settings: Settings) -> Path:
-    folder = settings.home / "hints"
-    if len(str(folder)) > LONGEST_SOCKET_PATH:
-        name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
-        folder = Path(tempfile.gettempdir()) / f"nomos-{os.getuid()}-{name}"
-    return folder
-
-
-def create_app(settings: Settings) -> Flask:
-    """The web process's application."""
-    core = open_core(settings)
-    hub = Hub(f"http://{settings.bind}/")
-    parts = Web(
-        store=core.store,
-        clock=core.clock,
-        hub=hub,
-        tailer=Tailer(core.store, core.clock, hub, Wakeup()),
-        home=settings.home,
-        public_key=own_key(settings),
-        assent_minutes=settings.assent_minutes,
-        rehearses_model=settings.rehearses,
-        static_version=assets.tree_hash(),
-    )
-    install(core.app, parts)
-    return core.app
 
 
 def own_key(settings: Settings) -> str:
@@ -172,9 +100,9 @@ def _nothing() -> None:
 
 def _model(settings: Settings) -> tuple[Model, Callable[[], None]]:
     if not settings.rehearses:
-        model = AnthropicModel(
-            settings.api_key, settings.base_url or None, settings.model, total_deadline=settings.model_timeout
-        )
+        # A server at home often asks for no key; the SDK still has to send one.
+        key = settings.api_key or ("no-key" if settings.base_url else "")
+        model = AnthropicModel(key, settings.base_url or None, settings.model, total_deadline=settings.model_timeout)
         return model, _nothing
     server = RehearsalModel(tokens_per_second=settings.rehearsal_speed)
     server.start()
