@@ -351,10 +351,10 @@ cancel() {
 
 # --- follow ---------------------------------------------------------------------------------------------------------
 
-# Bytes on stdout after one line of ours; states on stderr, one before and one after.
+# On stdout the state, a line that begins the output, and the output; in the end the state again, on stderr.
 follow() {
+  report
   say begin
-  report >&2
   case $STATE in
     running) ;;
     orphaned) ;;

@@ -101,7 +101,7 @@ class ParamikoShell:
             reader.begin(request.mark)
             with self._pool(target).channel() as channel:
                 stopped = self._read(channel, target, request, reader)
-            first, last = reader.states()[0], reader.states()[-1]
+            first, last = reader.states()
             if stopped or last.state is JobState.MISSING:
                 return replace(last, size=max(last.size, reader.offset))
             # The follower on the host ends with the job and may leave the last bytes behind: then ask for them.
@@ -197,13 +197,13 @@ class ParamikoShell:
                 reader.feed(chunk)
             if chunk == b"":
                 break
-            if reader.states():
+            if reader.has_begun():
                 if reader.stop():
                     return True
             elif time.monotonic() > deadline:
                 raise ConnectionLost(f"{place(target)} gave no answer in time.")
         # A cut connection looks like the end of the stream; only the follower's own exit tells that all has been said.
-        if not (self._ended_well(channel) and reader.states()):
+        if not (self._ended_well(channel) and reader.has_begun()):
             raise ConnectionLost(f"The connection to {place(target)} ended while the output was read.")
         return False
 
@@ -223,40 +223,48 @@ class ParamikoShell:
 
 @dataclass(slots=True)
 class _Reader:
-    """Takes a follower's streams apart: our first line, then the job's bytes; our states on the other stream."""
+    """Takes a follower's streams apart: our lines and the job's bytes on one, the state in the end on the other."""
 
     offset: int
     on_bytes: Callable[[bytes], None]
     stop: Callable[[], bool]
     said: bytearray = field(default_factory=bytearray)
     _mark: str = ""
-    _before: bytearray | None = None
+    _before: bytearray = field(default_factory=bytearray)
+    _first: JobStatus | None = None
 
     def begin(self, mark: str) -> None:
         """Another follower begins, whose lines carry ``mark``."""
         self.said.clear()
-        self._mark = mark
-        self._before = bytearray()
+        self._before.clear()
+        self._mark, self._first = mark, None
 
     def feed(self, chunk: bytes) -> None:
-        """Hand on the job's bytes, without what a login script printed before our first line."""
-        if self._before is not None:
+        """Hand on the job's bytes, without what a login script printed before our lines."""
+        if self._first is None:
             self._before += chunk
-            _, found, chunk = bytes(self._before).partition(f"NOMOS1 {self._mark} begin\n".encode())
-            if not (found and self.states()):  # the other stream may be a little later
+            head, found, chunk = bytes(self._before).partition(f"NOMOS1 {self._mark} begin\n".encode())
+            if not found:
                 return
-            self._before = None
-        first = self.states()[0]
-        if first.state is JobState.EXITED:
+            self._first = self._states(head)[-1]
+        if self._first.state is JobState.EXITED:
             # A process that the job left behind may have written on after the recorded end.
-            chunk = chunk[: max(0, first.size - self.offset)]
+            chunk = chunk[: max(0, self._first.size - self.offset)]
         if chunk:
             self.offset += len(chunk)
             self.on_bytes(chunk)
 
-    def states(self) -> list[JobStatus]:
-        """What the follower said of the job: when it began, and again when it ended."""
-        found = (read_status(line) for line in marked_lines(bytes(self.said), self._mark))
+    def has_begun(self) -> bool:
+        """Whether the follower said how the job was."""
+        return self._first is not None
+
+    def states(self) -> tuple[JobStatus, JobStatus]:
+        """How the job was when the follower began, and when it ended; the first again while it has not."""
+        assert self._first is not None
+        return self._first, (self._states(bytes(self.said)) or [self._first])[-1]
+
+    def _states(self, lines: bytes) -> list[JobStatus]:
+        found = (read_status(line) for line in marked_lines(lines, self._mark))
         return [status for status in found if status is not None]
 
 

@@ -27,10 +27,9 @@ _REFUSED = {
 
 
 def marked_lines(data: bytes, mark: str) -> list[str]:
-    """The complete lines in ``data`` that carry our mark, without it."""
-    prefix = f"NOMOS1 {mark} ".encode()
-    lines = data.split(b"\n")[:-1]
-    return [line.removeprefix(prefix).decode(errors="replace") for line in lines if line.startswith(prefix)]
+    """What follows our mark in the complete lines of ``data``; a login script may have left a line open before it."""
+    parts = (line.partition(f"NOMOS1 {mark} ".encode()) for line in data.split(b"\n")[:-1])
+    return [text.decode(errors="replace") for _, found, text in parts if found]
 
 
 def read_status(line: str) -> JobStatus | None:

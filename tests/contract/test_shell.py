@@ -107,9 +107,7 @@ def test_following_again_begins_at_the_offset(case: Case) -> None:
 def test_eight_starts_at_once_run_the_command_once(case: Case) -> None:
     job_id = str(uuid.uuid4())
     with ThreadPoolExecutor(8) as threads:
-        calls = [
-            threads.submit(case.shell.start, case.target, job_id, COUNT, Limits()) for _ in range(8)
-        ]
+        calls = [threads.submit(case.shell.start, case.target, job_id, COUNT, Limits()) for _ in range(8)]
         for call in calls:
             assert call.result().state in {JobState.STARTING, JobState.RUNNING, JobState.EXITED}
     assert case.follow(job_id)[1].exit_code == 0
@@ -139,9 +137,7 @@ def test_following_stops_when_asked_and_the_job_goes_on(case: Case) -> None:
     ended: list[JobStatus] = []
     received = bytearray()
     follower = threading.Thread(
-        target=lambda: ended.append(
-            case.shell.follow(case.target, job_id, 0, received.extend, asked.is_set)
-        )
+        target=lambda: ended.append(case.shell.follow(case.target, job_id, 0, received.extend, asked.is_set))
     )
     follower.start()
     wait_for(lambda: bytes(received) == b"begun\n", what="the first line")

@@ -32,7 +32,12 @@ class TinyDisk:
 
     def run(self, *command: str, text: bytes = b"") -> bytes:
         done = subprocess.run(
-            [*self._enter, *command], input=text, stdout=subprocess.PIPE, timeout=30, check=False, start_new_session=True
+            [*self._enter, *command],
+            input=text,
+            stdout=subprocess.PIPE,
+            timeout=30,
+            check=False,
+            start_new_session=True,
         )
         return done.stdout
 

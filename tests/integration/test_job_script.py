@@ -104,7 +104,7 @@ def test_every_byte_arrives_as_it_was_written(lab: Lab) -> None:
 
 
 def test_a_command_text_arrives_as_it_was_sent(lab: Lab) -> None:
-    text = "".join(map(chr, range(1, 127))).replace("'", "") + "äöü€\u0081\u0082\u0088🙂 $HOME `id` \\\\ \"q\""
+    text = "".join(map(chr, range(1, 127))).replace("'", "") + 'äöü€\u0081\u0082\u0088🙂 $HOME `id` \\\\ "q"'
     output, _ = lab.run(f"printf %s '{text}'; printf %s \"it's\"")
     assert output.decode() == text + "it's"
 
@@ -318,7 +318,7 @@ def test_another_interpreter_gets_the_command_and_nothing_else_does(lab: Lab) ->
 
 def test_a_login_script_that_prints_disturbs_nothing(plain: Lab) -> None:
     script = plain.server.home / ".bashrc"
-    script.write_text("echo welcome; echo NOMOS1 state=exited; echo trouble >&2; alias sleep=false\n")
+    script.write_text("echo welcome; echo NOMOS1 state=exited; echo trouble >&2; alias sleep=false; printf open\n")
     try:
         assert plain.shell.probe(plain.target).job_base == str(plain.server.base)
         output, status = plain.run("echo one; sleep 0.1; echo two")

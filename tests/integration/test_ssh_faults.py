@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import threading
 import uuid
 from collections.abc import Iterator
@@ -68,9 +69,11 @@ def test_a_closed_port(shell: ParamikoShell) -> None:
 
 
 def test_a_port_that_says_nothing(shell: ParamikoShell) -> None:
-    with socket.create_server(("127.0.0.1", free_port())) as silent:
-        with pytest.raises(HostUnreachable, match="said nothing for 1 s"):
-            shell.scan(nowhere(silent.getsockname()[1]))
+    with (
+        socket.create_server(("127.0.0.1", free_port())) as silent,
+        pytest.raises(HostUnreachable, match="said nothing for 1 s"),
+    ):
+        shell.scan(nowhere(silent.getsockname()[1]))
 
 
 def test_a_port_that_hangs_up(shell: ParamikoShell) -> None:
@@ -165,8 +168,6 @@ def test_of_several_host_keys_the_trusted_one_is_asked_for(folder: Path, shell: 
 
 
 def make_key(path: Path, kind: str) -> None:
-    import subprocess
-
     subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-C", "", "-f", str(path)], check=True)
 
 
@@ -202,6 +203,10 @@ def test_a_host_that_takes_no_keys(folder: Path, shell: ParamikoShell) -> None:
         shell.probe(closed.target())
 
 
+def encrypted_key(path: Path) -> None:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", str(path)], check=True)
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -209,7 +214,7 @@ def test_a_host_that_takes_no_keys(folder: Path, shell: ParamikoShell) -> None:
         (lambda path: path.mkdir(), "is a folder"),
         (lambda path: path.write_text("not a key\n"), "holds no private key"),
         (lambda path: path.write_text(""), "holds no private key"),
-        (lambda path: encrypted_key(path), "is encrypted"),
+        (encrypted_key, "is encrypted"),
     ],
     ids=["missing", "folder", "garbage", "empty", "encrypted"],
 )
@@ -221,12 +226,6 @@ def test_key_files_that_cannot_be_used(
     with pytest.raises(HostRefused, match=sentence) as caught:
         shell.probe(server.target(key_path=str(path)))
     assert str(path) in caught.value.detail
-
-
-def encrypted_key(path: Path) -> None:
-    import subprocess
-
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", str(path)], check=True)
 
 
 def test_own_key_is_made_once_with_its_rights(tmp_path: Path) -> None:
@@ -251,7 +250,7 @@ def test_failed_sign_ins_leave_nothing_open(server: Sshd, shell: ParamikoShell) 
 
 
 def open_things() -> tuple[int, int]:
-    return threading.active_count(), len(os.listdir("/proc/self/fd"))
+    return threading.active_count(), len(list(Path("/proc/self/fd").iterdir()))
 
 
 # --- what the host allows
