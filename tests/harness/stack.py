@@ -11,13 +11,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from tests.harness.api import Api
-from tests.harness.sshd import free_port
+from tests.harness.sshd import Sshd, free_port
 from tests.harness.wait import wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -161,8 +161,35 @@ class Stack:
         self.cli("user", "add", name, "--password-file", "-", input_=password)
 
     def add_host(self, name: str, target: Any) -> None:
-        """Put a host (a ``Target`` of ``tests.harness.sshd``) into the inventory, trusted."""
+        """Put a host (a ``Target`` of ``tests.harness.sshd``) into the inventory, trusted, with the key it names."""
         address = f"{target.user}@{target.address}:{target.port}"
         self.cli("host", "add", name, address, "--key", str(target.key_path))
         found = next(host for host in self.api.get("/hosts").json["hosts"] if host["name"] == name)
         self.cli("host", "trust", name, "--fingerprint", found["offered_fingerprint"])
+
+    def trust_host(self, name: str, target: Any) -> Any:
+        """The same over HTTP, as the page of hosts does, signing in with Nomos's own key. Returns the host."""
+        address = f"{target.user}@{target.address}:{target.port}"
+        made = self.api.post("/hosts", {"name": name, "address": address}).json
+        offered = self.until_host(made["id"], lambda host: host["offered_fingerprint"])["offered_fingerprint"]
+        assert self.api.post(f"/hosts/{made['id']}/trust", {"fingerprint": offered}).status == 200
+        return self.until_host(made["id"], lambda host: host["state"] == "reachable")
+
+    def until_host(self, host_id: str, condition: Callable[[Any], object]) -> Any:
+        """Wait until a host of the inventory fits, and return it."""
+        last: list[Any] = [None]
+
+        def look() -> bool:
+            last[0] = self.api.get(f"/hosts/{host_id}").json
+            return bool(condition(last[0]))
+
+        try:
+            wait_for(look, 30, "the host")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it is {last[0]}") from None
+        return last[0]
+
+    def authorize(self, sshd: Sshd) -> None:
+        """Let Nomos's own key sign in to a server."""
+        with (sshd.folder / "authorized_keys").open("a") as file:
+            file.write((self.home / "ssh" / "id_ed25519.pub").read_text())

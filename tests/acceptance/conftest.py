@@ -1,0 +1,23 @@
+"""What the acceptance tests share: one running Nomos, because starting one takes seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.harness.lab import Lab
+
+
+@pytest.fixture(scope="session")
+def running_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with Lab(tmp_path_factory.mktemp("lab"), NOMOS_SYNC_SECONDS="3") as lab:
+        yield lab
+
+
+@pytest.fixture
+def lab(running_lab: Lab) -> Iterator[Lab]:
+    """The shared Nomos; whatever a test does, every request that the model saw must have been lawful."""
+    yield running_lab
+    assert not running_lab.model.unlawful, running_lab.model.unlawful[0]
+    assert not running_lab.model.unexpected, "a turn asked more often than its script says"
