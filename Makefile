@@ -1,7 +1,7 @@
 # The jobs themselves are in scripts/, one file a job.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check lock docs vendor bench migration clean
+.PHONY: help setup run test check lock docs vendor shots bench migration clean
 
 help: ## Show these sentences.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ docs: ## Write the map, the settings and the errors into their pages, from the c
 vendor: ## Fetch the libraries under static/vendor again and note their hashes.
 	@scripts/setup test
 	@.venv/bin/python scripts/vendor.py
+
+shots: ## Play the story in a real browser and keep pictures of it in docs/screenshots.
+	@scripts/setup test
+	@.venv/bin/python scripts/shots.py
 
 bench: ## Measure the delays that the design sets bars for.
 	@scripts/setup run
