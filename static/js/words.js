@@ -86,11 +86,12 @@ export function executionDetail(execution) {
 export function decisionWords(approval) {
   if (approval.state === "withdrawn") return "Withdrawn: this is no longer asked.";
   const verb = approval.state === "approved" ? "Approved" : "Denied";
-  const scope = approval.state === "approved" ? { once: " once", window: ", with a window" }[approval.scope] ?? "" : "";
+  const once = approval.state === "approved" && approval.scope === "once" ? " once" : "";
+  const open = approval.state === "approved" && approval.scope === "window" ? ", with a window" : "";
   const by = approval.decided_by ? ` by ${approval.decided_by}` : "";
   const route = approval.route && approval.route !== "button" ? ` (${approval.route})` : "";
   const at = approval.decided_at ? ` at ${clock(approval.decided_at)}` : "";
-  return `${verb}${scope}${by}${route}${at}${approval.note ? `: “${approval.note}”` : ""}`;
+  return `${verb}${once}${by}${route}${at}${open}${approval.note ? `: “${approval.note}”` : ""}`;
 }
 
 /** `1 command`, `3 commands`. */

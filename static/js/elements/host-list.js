@@ -11,7 +11,7 @@ import { hostBadge } from "./parts.js";
 export class HostList extends HTMLElement {
   #app = null;
   #list = h("ul", { class: "hosts" });
-  #busy = new Map();
+  #problems = new Map();
   #tick = () => this.#draw();
 
   connect(app) {
@@ -40,16 +40,14 @@ export class HostList extends HTMLElement {
   }
 
   #row(node, host) {
-    const said = this.#busy.get(host.id);
-    if (said?.checked !== undefined && said.checked !== host.checked_at) this.#busy.delete(host.id);
-    const busy = this.#busy.get(host.id);
+    const problem = this.#problems.get(host.id);
     const seen = host.checked_at ? `looked at ${age(host.checked_at)} ago`.replace("now ago", "just now") : "";
-    const key = JSON.stringify([host, busy, seen]);
+    const key = JSON.stringify([host, problem, seen]);
     if (node.dataset.drawn === key) return;
     node.dataset.drawn = key;
     const words = HOST[host.state] ?? HOST.untested;
     const facts = [`${host.user}@${host.address}:${host.port}`, host.system, host.latency_ms !== null && `${host.latency_ms} ms`, seen];
-    const test = h("button", { type: "button", class: "button small", disabled: Boolean(busy?.waits), on: { click: () => this.#test(host) } }, busy?.waits ? "Testing…" : "Test");
+    const test = h("button", { type: "button", class: "button small", disabled: host.testing, on: { click: () => this.#ask(host, "test") } }, host.testing ? "Testing…" : "Test");
     node.replaceChildren(
       h(
         "div",
@@ -60,7 +58,7 @@ export class HostList extends HTMLElement {
         test,
       ),
       h("p", { class: "hint mono" }, facts.filter(Boolean).join(" · ")),
-      ...[busy?.problem ?? host.detail].filter(Boolean).map((text) => h("p", { class: "problem" }, text)),
+      ...[problem ?? host.detail].filter(Boolean).map((text) => h("p", { class: "problem" }, text)),
       ...[hostNext(host)].filter(Boolean).map((text) => h("p", { class: "hint" }, text)),
       ...(host.offered_fingerprint ? [this.#trust(host)] : []),
       ...(host.fingerprint && !host.offered_fingerprint ? [h("p", { class: "hint" }, "Trusted key ", h("code", {}, host.fingerprint))] : []),
@@ -78,19 +76,13 @@ export class HostList extends HTMLElement {
     );
   }
 
-  async #test(host) {
-    this.#busy.set(host.id, { waits: true, checked: host.checked_at });
-    this.#draw();
-    await this.#ask(host, "test");
-  }
-
   async #ask(host, what, body) {
+    this.#problems.delete(host.id);
     try {
-      const answer = await call("POST", `/hosts/${host.id}/${what}`, body);
-      if (answer?.id === host.id) this.#app.putHosts([answer]);
+      this.#app.putHosts([await call("POST", `/hosts/${host.id}/${what}`, body)]);
       announce(what === "trust" ? `The key of ${host.name} is trusted` : `Testing ${host.name}`);
     } catch (problem) {
-      this.#busy.set(host.id, { problem: problem.message });
+      this.#problems.set(host.id, problem.message);
       this.#draw();
     }
   }
@@ -104,7 +96,6 @@ export class HostList extends HTMLElement {
       this.#app.putHosts([host]);
       form.reset();
       announce(`${host.name} was added`);
-      await this.#test(host);
     } catch (problem) {
       setText(says, problem.message);
       says.hidden = false;
