@@ -77,7 +77,7 @@ find_boot() {
   BOOT=${BOOT:-x}-$L_START
 }
 
-# after SECONDS COMMAND…: to be run in a background subshell; ended early by TERM, it takes its sleep along.
+# after SECONDS [COMMAND…]: to be run in a background subshell; ended early by TERM, it takes its sleep along.
 after() {
   NAP_=
   trap '[ -z "$NAP_" ] || kill "$NAP_" 2>/dev/null; exit 0' TERM
@@ -262,7 +262,7 @@ supervise() {
   empty "$D/st.running" || { rm -rf "$D"; WHY='no room for a file'; refuse prepare; }
   TIMER=
   if [ "$TIMEOUT" -gt 0 ]; then
-    { exec 8>&- 9>&- >/dev/null; after "$TIMEOUT" time_over; } &
+    { exec 8>&- 9>&- >/dev/null; watch_time; } &
     TIMER=$!
   fi
   ( exec 3>&1 </dev/null >&8 2>&8 8>&- 9>&-; run )
@@ -317,8 +317,17 @@ spool() {
   exec cat >/dev/null
 }
 
-time_over() {
-  read_names
+# In steps, so that it does not outlive the command by more than one when the supervisor was killed.
+watch_time() {
+  LEFT_=$TIMEOUT
+  while [ "$LEFT_" -gt 0 ]; do
+    STEP_=$LEFT_
+    [ "$STEP_" -le 60 ] || STEP_=60
+    after "$STEP_"
+    LEFT_=$((LEFT_ - STEP_))
+    read_names
+    [ -z "$C_PID" ] || command_lives || return 0
+  done
   mv "$D/late.0" "$D/late.1" 2>/dev/null
   send TERM
   after "$GRACE" send KILL

@@ -52,7 +52,8 @@ class Pool:
         try:
             yield channel
         finally:
-            channel.close()
+            with contextlib.suppress(paramiko.SSHException, EOFError, OSError):  # says goodbye; the link may be gone
+                channel.close()
             self._give_back(link)
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import random
@@ -10,7 +11,6 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -155,11 +155,12 @@ class Sshd:
         self._process = None
 
     def kill_jobs(self) -> None:
-        """End what jobs of this server are still running, supervisors included."""
-        for name in self.base.glob("*/[sc].*.*"):
-            pid = int(name.name.split(".")[1])
-            if _belongs(pid, name.parent.name):
-                _kill(pid, group=True)
+        """End what jobs of this server are still running: commands, and all of Nomos's own around them."""
+        marks = {f"B={self.base}".encode(), *(f"NOMOS_JOB={job.name}".encode() for job in self.base.glob("*"))}
+        for pid, _ in processes():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+                if marks & set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")):
+                    _kill(pid)
 
 
 def processes() -> Iterator[tuple[int, int]]:
@@ -184,27 +185,12 @@ def command_lines() -> dict[int, str]:
     return found
 
 
-def _belongs(pid: int, job_id: str) -> bool:
-    """Whether a process is of the job still, and not a later one with its number."""
-    try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return job_id.encode() in environment or job_id.encode() in command
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
-def _kill(pid: int, *, group: bool = False) -> None:
-    try:
-        if group and os.getpgid(pid) == pid:
-            os.killpg(pid, signal.SIGKILL)
-        else:
-            os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
-@contextmanager
+@contextlib.contextmanager
 def running_sshd(folder: Path, **options: object) -> Iterator[Sshd]:
     """A started server, stopped and cleared of its jobs at the end."""
     server = Sshd(folder, **options)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import statistics
+import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ import pytest
 from nomos.errors import ConnectionLost
 from nomos.ssh.base import JobState, JobStatus, Limits
 from nomos.ssh.paramiko_shell import ParamikoShell
+from nomos.ssh.request import Request
 from tests.harness.sshd import Sshd, command_lines, processes, running_sshd
 from tests.harness.wait import wait_for
 
@@ -269,6 +271,15 @@ def of_job(job_id: str) -> list[str]:
     return [line for line in command_lines().values() if job_id in line]
 
 
+def test_when_the_time_is_over_and_term_is_ignored_kill_follows(plain: Lab) -> None:
+    job_id = str(uuid.uuid4())
+    command = "trap '' TERM; echo begun; sleep 300; sleep 300"
+    request = Request(("start", job_id, "1000", "1", "1"), "mark", base=str(plain.server.base), command=command)
+    subprocess.run(["sh", "-s", "--", *request.words], input=request.wire(), stdout=subprocess.DEVNULL, check=False)
+    output, status = plain.follow(job_id)
+    assert (output, status.exit_code, status.timed_out) == (b"begun\n", 137, True)
+
+
 def test_the_command_runs_in_a_clean_place(lab: Lab) -> None:
     output, _ = lab.run("grep SigIgn /proc/self/status; cat; (: </dev/tty) 2>&1; echo PATH=$PATH; pwd; env")
     text = output.decode()
@@ -288,15 +299,15 @@ def test_the_command_runs_in_a_clean_place(lab: Lab) -> None:
 def test_the_command_has_a_group_of_its_own_where_the_host_can_make_one(lab: Lab) -> None:
     job_id = lab.start("sleep 300")
     supervisor, command = lab.pid(job_id, "s"), lab.pid(job_id, "c")
-    wait_for(lambda: f"{command}" in sleepers(), what="the command to take its place")
+    wait_for(lambda: command in sleepers(), what="the command to take its place")
     assert (os.getpgid(command) == command) is (lab.flavour != "no-setsid")
     assert os.getpgid(supervisor) != command
     lab.shell.cancel(lab.target, job_id)
     assert lab.follow(job_id)[1].exit_code == 143
 
 
-def sleepers() -> set[str]:
-    return {f"{pid}" for pid, line in command_lines().items() if "sleep 300" in line}
+def sleepers() -> set[int]:
+    return {pid for pid, line in command_lines().items() if line.strip() == "sleep 300"}
 
 
 def test_term_from_elsewhere_is_told_apart(lab: Lab) -> None:
