@@ -117,6 +117,10 @@ class Settings:
     execution_timeout: int = _setting(
         "NOMOS_EXECUTION_TIMEOUT", 3600, _between(1, 604800, int), "Seconds of run time after which a command is ended."
     )
+    execution_silence: int = _setting(
+        "NOMOS_EXECUTION_SILENCE", 0, _between(0, 604800, int),
+        "Seconds without output after which a command is ended; 0 for never.",
+    )  # fmt: skip
     workers: int = _setting("NOMOS_WORKERS", 8, _between(1, 64, int), "Turns that one worker runs side by side.")
     max_continuations: int = _setting(
         "NOMOS_MAX_CONTINUATIONS", 50, _between(1, 1000, int), "Continuations allowed in one assent window."

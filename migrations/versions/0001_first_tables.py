@@ -243,7 +243,15 @@ def upgrade() -> None:
     sa.Column('exit_code', sa.Integer(), nullable=True),
     sa.Column('output_bytes', sa.BigInteger(), server_default='0', nullable=False),
     sa.Column('host_bytes', sa.BigInteger(), server_default='0', nullable=False),
+    sa.Column('fed_bytes', sa.BigInteger(), server_default='0', nullable=False),
+    sa.Column('fed_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('omitted_from', sa.BigInteger(), nullable=True),
+    sa.Column('omitted_to', sa.BigInteger(), nullable=True),
     sa.Column('truncated', sa.Boolean(), server_default='0', nullable=False),
+    sa.Column('last_output_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('question', sa.Text(), nullable=True),
+    sa.Column('question_told', sa.Boolean(), server_default='0', nullable=False),
+    sa.Column('parallel', sa.Boolean(), server_default='0', nullable=False),
     sa.Column('approval_id', sa.String(length=36), nullable=True),
     sa.Column('plan_id', sa.String(length=36), nullable=True),
     sa.Column('window_id', sa.String(length=36), nullable=True),
@@ -282,9 +290,24 @@ def upgrade() -> None:
     with op.batch_alter_table('plans', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_plans_session_id'), ['session_id'], unique=False)
 
+    op.create_table('inputs',
+    sa.Column('id', sa.String(length=36), nullable=False),
+    sa.Column('execution_id', sa.String(length=36), nullable=False),
+    sa.Column('text', sa.Text(), nullable=False),
+    sa.Column('secret', sa.Boolean(), nullable=False),
+    sa.Column('by', sa.String(length=64), nullable=False),
+    sa.Column('at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('sent_at', sa.DateTime(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['execution_id'], ['executions.id'], name=op.f('fk_inputs_execution_id')),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_inputs'))
+    )
+    with op.batch_alter_table('inputs', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_inputs_execution_id'), ['execution_id'], unique=False)
+
     op.create_table('output_pieces',
     sa.Column('execution_id', sa.String(length=36), nullable=False),
     sa.Column('offset', sa.BigInteger(), nullable=False),
+    sa.Column('end', sa.BigInteger(), nullable=False),
     sa.Column('bytes', sa.LargeBinary(), nullable=False),
     sa.ForeignKeyConstraint(['execution_id'], ['executions.id'], name=op.f('fk_output_pieces_execution_id')),
     sa.PrimaryKeyConstraint('execution_id', 'offset', name=op.f('pk_output_pieces'))
@@ -295,6 +318,10 @@ def upgrade() -> None:
 def downgrade() -> None:
 
     op.drop_table('output_pieces')
+    with op.batch_alter_table('inputs', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_inputs_execution_id'))
+
+    op.drop_table('inputs')
     with op.batch_alter_table('plans', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_plans_session_id'))
 

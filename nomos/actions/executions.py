@@ -8,11 +8,12 @@ from datetime import datetime
 from nomos.clock import Moment
 from nomos.domain.approvals import ApprovalKind, scopes_for
 from nomos.domain.digests import command_digest
-from nomos.domain.executions import ENDED, UNDER_WAY, Execution, State
+from nomos.domain.executions import ENDED, UNDER_WAY, Execution, Risk, State
+from nomos.domain.quiet import asks_for_secret
 from nomos.domain.windows import gate
 from nomos.errors import Conflict, InvalidInput
 from nomos.risk import classify
-from nomos.store import approvals, executions, hosts, messages, plans, sessions, windows
+from nomos.store import approvals, executions, hosts, inputs, messages, plans, sessions, windows
 from nomos.store.engine import Store
 from nomos.store.executions import ExecutionClaim
 from nomos.store.sessions import Claim
@@ -64,6 +65,7 @@ def request(
             asynchronous=asynchronous,
             queued_at=now if opened.runs else None,
             plan_id=opened.plan_id,
+            parallel=opened.parallel,
         )
         if not opened.runs:
             approval = approvals.add(
@@ -119,6 +121,38 @@ def note(store: Store, claim: ExecutionClaim, detail: str | None, now: datetime)
     with store.write(now) as tx:
         if executions.check(tx, claim).detail != detail:
             executions.change(tx, claim.execution_id, detail=detail)
+
+
+def note_question(store: Store, claim: ExecutionClaim, question: str, now: datetime) -> None:
+    """Nothing more comes, and the last line looks like a question: say so on the card, and to the agent."""
+    with store.write(now) as tx:
+        execution = executions.check(tx, claim)
+        if execution.question == question:
+            return
+        executions.change(tx, claim.execution_id, question=question, question_told=False)
+        sessions.make_due(tx, execution.session_id)
+
+
+def answer(store: Store, execution_id: str, text: str, now: datetime, *, by: str) -> Execution:
+    """Store a line of the operator's for a running command; the worker hands it to the job.
+
+    :raises NotFound: there is no such execution. :raises Conflict: it does not run, or it takes no input.
+    """
+    with store.write(now) as tx:
+        execution = executions.get(tx.c, execution_id)
+        if execution.state is not State.RUNNING:
+            raise Conflict(f"It does not run now: it is {execution.state}. Nothing was sent to it.")
+        if execution.risk is Risk.READ:
+            raise Conflict("A command that only reads is run without input. Nothing was sent to it.")
+        inputs.add(tx, execution_id, text, by=by, secret=asks_for_secret(execution.question or ""))
+        return executions.change(tx, execution_id, question=None, question_told=False)
+
+
+def take_input(store: Store, claim: ExecutionClaim, now: datetime) -> str | None:
+    """The next line to hand to the job, marked as sent before it is: a line is rather lost than typed twice."""
+    with store.write(now) as tx:
+        executions.check(tx, claim)
+        return inputs.take(tx, claim.execution_id)
 
 
 def finish(

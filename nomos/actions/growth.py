@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from nomos.clock import Clock
 from nomos.errors import ClaimLost
-from nomos.store import executions, messages, sessions
+from nomos.store import executions, messages, output, sessions
 from nomos.store.engine import Store
 from nomos.store.executions import ExecutionClaim
 from nomos.store.sessions import Claim
@@ -52,7 +52,7 @@ def commit(store: Store, batch: Batch, clock: Clock, cap: int) -> frozenset[Clai
                 lost.add(execution_claim)
                 continue
             piece = b"".join(part for part, _ in parts)
-            executions.append_output(tx, execution, piece, read=sum(read for _, read in parts), cap=cap)
+            output.append(tx, execution, piece, read=sum(read for _, read in parts), cap=cap)
     return frozenset(lost)
 
 

@@ -25,6 +25,7 @@ class Draft:
     command: str
     why: str
     undo: str | None = None
+    parallel: bool = False
 
 
 def propose(
@@ -51,7 +52,7 @@ def propose(
             block_id=block_id,
             goal=goal,
             verify=verify,
-            steps=tuple(Step(d.host, d.command, classify(d.command).risk, d.why, d.undo) for d in drafts),
+            steps=tuple(Step(d.host, d.command, classify(d.command).risk, d.why, d.undo, d.parallel) for d in drafts),
             state=PlanState.PROPOSED,
             created_at=now,
         )

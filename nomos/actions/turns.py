@@ -15,12 +15,12 @@ from nomos.domain.executions import ENDED, Execution
 from nomos.domain.messages import Block, BlockKind, Message, MessageStatus, Origin, Role
 from nomos.domain.replies import Reply
 from nomos.domain.sessions import Ending
-from nomos.store import approvals, executions, messages, sessions, windows
+from nomos.store import approvals, executions, messages, output, sessions, windows
 from nomos.store.engine import Store
 from nomos.store.sessions import Claim
 from nomos.store.transaction import Tx
 
-TOLD_OUTPUT = 256 * 1024  # bytes of output looked at for one event or result, before it is clipped
+TOLD_OUTPUT = 64 * 1024  # bytes of output looked at for one event or result, before it is clipped
 
 WAITING_CODE = "model_waits"
 
@@ -64,6 +64,7 @@ def _begin(tx: Tx, claim: Claim, limits: Limits) -> Turn | None:
         )  # fmt: skip
         messages.set_status(tx, before.id, MessageStatus.FAILED)
     ended = executions.not_continued(tx.c, session_id)
+    asking = executions.asking(tx.c, session_id)
     told = approvals.untold(tx.c, session_id)
     window = windows.latest(tx.c, session_id)
     decision = decide(
@@ -71,6 +72,7 @@ def _begin(tx: Tx, claim: Claim, limits: Limits) -> Turn | None:
         spoken=spoken,
         decided=bool(told),
         ended=ended,
+        asking=asking,
         window=window,
         last_word_at=work.last_word_at,
         ending=work.ending,
@@ -86,6 +88,10 @@ def _begin(tx: Tx, claim: Claim, limits: Limits) -> Turn | None:
         sessions.release(tx, claim, Ending.PARKED if parks else None)
         return None
     _tell(tx, session_id, ended, told)
+    for execution in asking:
+        text = telling.execution_asks(execution)
+        messages.add(tx, session_id, Role.EVENT, Origin.CONTINUATION, text=text, code="execution_asks")
+        executions.change(tx, execution.id, question_told=True)
     if decision.origin is Origin.CONTINUATION and window is not None and window.is_open(tx.at):
         windows.change(tx, window, continuations=window.continuations + 1)
     placeholder = messages.add(tx, session_id, Role.AGENT, decision.origin)
@@ -104,8 +110,7 @@ def _tell(tx: Tx, session_id: str, ended: Sequence[Execution], told: Sequence[Ap
         messages.add(tx, session_id, Role.EVENT, Origin.DECISION, text=text, code=code)
         approvals.mark_told(tx, approval.id)
     for execution in ended:
-        output = executions.tail(tx.c, execution, TOLD_OUTPUT).text.replace("\x00", "\ufffd")
-        text = telling.execution_ended(execution, output)
+        text = telling.execution_ended(execution, output.for_agent(tx.c, execution, TOLD_OUTPUT))
         messages.add(tx, session_id, Role.EVENT, Origin.CONTINUATION, text=text, code="execution_ended")
         executions.change(tx, execution.id, continued_at=tx.at)
 
@@ -224,8 +229,7 @@ def answer_with(
         sessions.check(tx, claim)
         execution = executions.get(tx.c, execution_id)
         if execution.state in ENDED:
-            output = executions.tail(tx.c, execution, TOLD_OUTPUT).text.replace("\x00", "\ufffd")
-            result = telling.tool_result(execution, output)
+            result = telling.tool_result(execution, output.for_agent(tx.c, execution, TOLD_OUTPUT))
             if execution.continued_at is None:
                 executions.change(tx, execution_id, continued_at=now)
         elif must:

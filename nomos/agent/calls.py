@@ -25,7 +25,7 @@ from nomos.domain import telling
 from nomos.domain.executions import ENDED, UNDER_WAY, State
 from nomos.domain.messages import Block
 from nomos.errors import Conflict, InvalidInput, NotFound
-from nomos.store import executions, hosts
+from nomos.store import executions, hosts, output
 from nomos.store.engine import Store
 from nomos.store.hints import Wakeup
 from nomos.store.sessions import Claim
@@ -60,7 +60,7 @@ class Calls:
             case CommandTool():
                 self._run(claim, heart, block, call)
             case ProposePlan():
-                drafts = [plan_actions.Draft(s.host, s.command, s.why, s.undo) for s in call.steps]
+                drafts = [plan_actions.Draft(s.host, s.command, s.why, s.undo, s.parallel) for s in call.steps]
                 plan_actions.propose(
                     self.store, claim, block.message_id, block.id, self.clock.now(), goal=call.goal,
                     verify=call.verify, drafts=drafts,
@@ -97,8 +97,9 @@ class Calls:
         while not heart.out:
             seen = self.wakeup.count
             with self.store.read() as connection:
-                if executions.get(connection, execution_id).state in ENDED:
-                    return
+                execution = executions.get(connection, execution_id)
+            if execution.state in ENDED or execution.question is not None:
+                return
             left = deadline - time.monotonic()
             if left <= 0:
                 return
@@ -129,7 +130,7 @@ class Calls:
             execution = executions.get(connection, execution_id)
             if execution.session_id != claim.session_id:
                 raise NotFound("There is no such execution in this session.")
-            tail = executions.tail(connection, execution, STATUS_CHARACTERS)
+            tail = output.tail(connection, execution, STATUS_CHARACTERS)
         return f"{telling.outcome(execution)}\ncommand: {execution.command}\n\n{tail.text}".rstrip()
 
     def _output(self, claim: Claim, call: ReadOutput) -> str:
@@ -137,7 +138,8 @@ class Calls:
             execution = executions.get(connection, call.execution_id)
             if execution.session_id != claim.session_id:
                 raise NotFound("There is no such execution in this session.")
-            raw = executions.output_bytes(connection, call.execution_id, call.offset, call.limit)
-        end = call.offset + len(raw)
-        head = f"bytes {call.offset} to {end} of {execution.output_bytes}"
+            offset, raw = output.read(connection, call.execution_id, call.offset, call.limit)
+        head = f"bytes {offset} to {offset + len(raw)} of {execution.output_bytes}"
+        if offset > call.offset:
+            head += f" (bytes {call.offset} to {offset} are not stored)"
         return f"{head}\n\n{raw.decode('utf-8', 'replace')}"

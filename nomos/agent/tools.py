@@ -94,6 +94,7 @@ class PlanStep(BaseModel):
     ] = "change"
     why: Annotated[str, Field(min_length=1, max_length=2000)]
     undo: Annotated[str | None, Field(max_length=2000, description="The command or way that undoes it.")] = None
+    parallel: Annotated[bool, Field(description="May run beside other changes on the same host.")] = False
 
 
 class ProposePlan(Tool):

@@ -78,7 +78,9 @@ def create_worker(core: Core) -> Running:
         wakeup=wakeup,
         gatherer=gatherer,
         continuations=Continuations(store, clock, runner, owner, limits, LEASE, settings.workers),
-        executions=Executions(store, clock, shell, gatherer, owner, LEASE, settings.execution_timeout),
+        executions=Executions(
+            store, clock, shell, gatherer, owner, LEASE, settings.execution_timeout, settings.execution_silence
+        ),
         host_tests=HostTests(store, clock, shell),
         owner=owner,
         lease=LEASE,

@@ -44,6 +44,7 @@ def decide(
     spoken: bool,
     decided: bool,
     ended: Sequence[Execution],
+    asking: Sequence[Execution] = (),
     window: Window | None,
     last_word_at: datetime | None,
     ending: Ending,
@@ -52,7 +53,8 @@ def decide(
     """Decide whether a session that is due gets a turn.
 
     :param spoken: the operator wrote something that no turn has answered. :param decided: a decision of the operator
-        has not been told. :param ended: executions whose result the agent has not been given.
+        has not been told. :param ended: executions whose result the agent has not been given. :param asking: running
+        ones that look as if they waited for an answer, of which the agent has not been told.
     The operator's own acts always start a turn. Results do so while the window is open; read-only ones also for the
     same time after the operator's last word. What the operator stopped wakes nobody.
     """
@@ -60,7 +62,7 @@ def decide(
         return Decision(Wake.RUN, Origin.OPERATOR)
     if decided:
         return Decision(Wake.RUN, Origin.DECISION)
-    results = [execution for execution in ended if execution.state is not State.CANCELLED]
+    results = [*(execution for execution in ended if execution.state is not State.CANCELLED), *asking]
     if not results or ending is Ending.STOPPED:
         return Decision(Wake.SLEEP)
     if window is not None and window.is_open(now):

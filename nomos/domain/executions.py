@@ -66,10 +66,12 @@ CONTINUES = frozenset(ENDED - {State.DENIED, State.WITHDRAWN})  # ends that the 
 class Execution:
     """One command on one host.
 
-    ``digest`` binds host and exact command. ``output_bytes`` counts what is stored; ``host_bytes`` how far the job's
-    output on the host was read. ``continued_at``: when the agent was given the result. ``detail`` says in words what
-    is known where the state alone does not ("the host rebooted …"). ``cancel_requested_at`` is set from Stop on until
-    the host has confirmed the end.
+    ``digest`` binds host and exact command. ``output_bytes`` counts all output that came, ``host_bytes`` how far the
+    job's output on the host was read; of more than the cap only head and tail are stored, and the bytes from
+    ``omitted_from`` to ``omitted_to`` are not. ``question``: its last line looks like one, and nothing more comes.
+    ``parallel``: the plan says that it may run beside other changes on its host. ``continued_at``: when the agent was
+    given the result. ``detail`` says in words what is known where the state alone does not ("the host rebooted …").
+    ``cancel_requested_at`` is set from Stop on until the host has confirmed the end.
     """
 
     id: str
@@ -91,7 +93,12 @@ class Execution:
     exit_code: int | None = None
     output_bytes: int = 0
     host_bytes: int = 0
+    omitted_from: int | None = None
+    omitted_to: int | None = None
     truncated: bool = False
+    last_output_at: datetime | None = None
+    question: str | None = None
+    parallel: bool = False
     approval_id: str | None = None
     plan_id: str | None = None
     detail: str | None = None

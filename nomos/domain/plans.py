@@ -30,13 +30,17 @@ TRANSITIONS: Mapping[PlanState, frozenset[PlanState]] = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: the exact command on the host, its risk as Nomos classed it (never as the model did)."""
+    """One step: the exact command on the host, its risk as Nomos classed it (never as the model did).
+
+    ``parallel``: it may run beside other changes on its host.
+    """
 
     host: str
     command: str
     risk: Risk
     why: str
     undo: str | None = None
+    parallel: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,11 @@ class Plan:
 
     def names(self, host: str, command: str) -> bool:
         """Whether it holds exactly these bytes on exactly this host."""
-        return any(step.host == host and step.command == command for step in self.steps)
+        return self.step_for(host, command) is not None
+
+    def step_for(self, host: str, command: str) -> Step | None:
+        """The first step with exactly these bytes on exactly this host."""
+        return next((step for step in self.steps if step.host == host and step.command == command), None)
 
 
 def plan_digest(plan: Plan) -> str:
@@ -75,6 +83,6 @@ def plan_digest(plan: Plan) -> str:
             "session": plan.session_id,
             "goal": plan.goal,
             "verify": plan.verify,
-            "steps": [[step.host, step.command, step.risk, step.why, step.undo] for step in plan.steps],
+            "steps": [[step.host, step.command, step.risk, step.why, step.undo, step.parallel] for step in plan.steps],
         }
     )

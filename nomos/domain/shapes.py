@@ -89,7 +89,10 @@ def execution(value: Execution) -> dict[str, Any]:
         "ended_at": time(value.ended_at),
         "continued_at": time(value.continued_at),
         "output_bytes": value.output_bytes,
+        "omitted": None if value.omitted_from is None else {"from": value.omitted_from, "to": value.omitted_to},
         "truncated": value.truncated,
+        "last_output_at": time(value.last_output_at),
+        "question": value.question,
         "approval_id": value.approval_id,
         "plan_id": value.plan_id,
         "digest": value.digest,
@@ -140,7 +143,14 @@ def plan(value: Plan) -> dict[str, Any]:
         "risk": value.risk,
         "created_at": time(value.created_at),
         "steps": [
-            {"host": step.host, "command": step.command, "risk": step.risk, "why": step.why, "undo": step.undo}
+            {
+                "host": step.host,
+                "command": step.command,
+                "risk": step.risk,
+                "why": step.why,
+                "undo": step.undo,
+                "parallel": step.parallel,
+            }
             for step in value.steps
         ],
     }

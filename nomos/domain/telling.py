@@ -36,6 +36,11 @@ def outcome(execution: Execution) -> str:
     if execution.state is State.WAITING:
         return f"{subject} waits for approval"
     if execution.state in {State.QUEUED, State.STARTING, State.RUNNING}:
+        if execution.question is not None:
+            return (
+                f"{subject} running. It seems to wait for an answer: {json.dumps(execution.question)}. The operator "
+                "can give one on its card. Do not start it again"
+            )
         return f"{subject} running"
     seconds = "" if execution.seconds is None else f" in {execution.seconds:.1f} s"
     exit_code = "" if execution.exit_code is None else f": exit {execution.exit_code}"
@@ -80,6 +85,21 @@ def execution_ended(execution: Execution, output: str) -> str:
     if execution.state is State.UNREACHABLE:
         content["meaning"] = "it was never started"
     return _event(content)
+
+
+def execution_asks(execution: Execution) -> str:
+    """A running command looks as if it waited for an answer."""
+    return _event(
+        {
+            "event": "execution_asks",
+            "execution": execution.id,
+            "host": execution.host,
+            "command": execution.command,
+            "question": execution.question,
+            "meaning": "It still runs, and its last line looks like a question. The operator can answer it on its "
+            "card, wait, or end it. You cannot answer it. If it can be run without a question, say how.",
+        }
+    )
 
 
 def plan_decided(approval: Approval, verdict: Verdict, allowed_until: datetime | None) -> str:

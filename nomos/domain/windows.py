@@ -58,6 +58,7 @@ class Gate:
     runs: bool
     ground: str
     plan_id: str | None = None
+    parallel: bool = False
 
 
 def gate(*, risk: Risk, host: str, command: str, window: Window | None, plan: Plan | None, now: datetime) -> Gate:
@@ -72,8 +73,9 @@ def gate(*, risk: Risk, host: str, command: str, window: Window | None, plan: Pl
     if window is None or not window.is_open(now):
         return Gate(False, "no assent window is open")
     approved = plan is not None and plan.id == window.plan_id and plan.state is PlanState.APPROVED
-    if plan is not None and approved and plan.names(host, command):
-        return Gate(True, "the approved plan names it", plan.id)
+    step = plan.step_for(host, command) if plan is not None and approved else None
+    if plan is not None and step is not None:
+        return Gate(True, "the approved plan names it", plan.id, step.parallel)
     if risk is Risk.DESTROY:
         return Gate(False, "what destroys needs its own approval, or a plan that names this exact command")
     if window.covers(host, risk, now):

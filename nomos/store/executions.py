@@ -1,4 +1,4 @@
-"""Executions, their claims, and their output."""
+"""Executions and their claims. Their output is in ``output``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, Select, or_, select, update
+from sqlalchemy import Connection, Select, and_, exists, not_, or_, select, update
 
 from nomos.clock import Moment
 from nomos.domain.events import Type
 from nomos.domain.executions import CONTINUES, Execution, Risk, State, may_become
-from nomos.domain.snapshots import Output
 from nomos.errors import ClaimLost, Conflict, NotFound
-from nomos.store.rows import executions, output_pieces
+from nomos.store.rows import executions, hosts
 from nomos.store.transaction import AnyRow, Tx
 
 
@@ -48,7 +47,12 @@ def _value(row: AnyRow) -> Execution:
         exit_code=row.exit_code,
         output_bytes=row.output_bytes,
         host_bytes=row.host_bytes,
+        omitted_from=row.omitted_from,
+        omitted_to=row.omitted_to,
         truncated=row.truncated,
+        last_output_at=row.last_output_at,
+        question=row.question,
+        parallel=row.parallel,
         approval_id=row.approval_id,
         plan_id=row.plan_id,
         detail=row.detail,
@@ -82,6 +86,7 @@ def add(tx: Tx, execution: Execution, *, window_id: str | None = None) -> None:
             queued_at=execution.queued_at,
             approval_id=execution.approval_id,
             plan_id=execution.plan_id,
+            parallel=execution.parallel,
             window_id=window_id,
         )
     )
@@ -145,6 +150,17 @@ def not_continued(c: Connection, session_id: str) -> tuple[Execution, ...]:
     return tuple(_value(row) for row in c.execute(statement.order_by(executions.c.ended_at, executions.c.id)))
 
 
+def asking(c: Connection, session_id: str) -> tuple[Execution, ...]:
+    """Running executions whose question the agent has not been told."""
+    statement = select(executions).where(
+        executions.c.session_id == session_id,
+        executions.c.state == State.RUNNING,
+        executions.c.question.is_not(None),
+        executions.c.question_told.is_(False),
+    )
+    return tuple(_value(row) for row in c.execute(statement.order_by(executions.c.created_at)))
+
+
 def under_window(c: Connection, window_id: str) -> tuple[str, ...]:
     """Ids of the executions that ran because this window was open."""
     statement = select(executions.c.id).where(executions.c.window_id == window_id).order_by(executions.c.created_at)
@@ -168,33 +184,51 @@ def change(tx: Tx, execution_id: str, *, state: State | None = None, **values: o
 
 
 def claim_next(tx: Tx, owner: str, moment: Moment, lease: float) -> tuple[ExecutionClaim, Execution] | None:
-    """Take one execution that is queued, or under way with its follower's lease over. Oldest first."""
-    stale = or_(
+    """Take one execution that is queued, or under way with its follower's lease over. Oldest first.
+
+    What changes a host waits while another change is under way there, unless the plan says that it may run beside it.
+    """
+    free = or_(
         executions.c.claim_owner.is_(None),
         executions.c.claim_until < moment.ticks,
         executions.c.claim_boot != moment.boot,
     )
-    under_way = executions.c.state.in_([State.QUEUED, State.STARTING, State.RUNNING])
-    candidate = (
-        select(executions.c.id)
-        .where(under_way, stale)
-        .order_by(executions.c.queued_at)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-        .scalar_subquery()
+    other = executions.alias("other")
+    other_is_taken = and_(
+        other.c.claim_owner.is_not(None), other.c.claim_until >= moment.ticks, other.c.claim_boot == moment.boot
     )
-    row = tx.c.execute(
-        update(executions)
-        .where(executions.c.id == candidate)
-        .values(
-            claim=executions.c.claim + 1,
-            claim_owner=owner,
-            claim_until=moment.ticks + lease,
-            claim_boot=moment.boot,
-        )
-        .returning(executions)
-    ).one_or_none()
-    return None if row is None else (ExecutionClaim(row.id, row.claim, owner), _value(row))
+    busy = exists().where(
+        other.c.host == executions.c.host,
+        other.c.id != executions.c.id,
+        other.c.risk != Risk.READ,
+        other.c.parallel.is_(False),
+        or_(other.c.state.in_([State.STARTING, State.RUNNING]), and_(other.c.state == State.QUEUED, other_is_taken)),
+    )
+    ready = or_(
+        executions.c.state.in_([State.STARTING, State.RUNNING]),
+        and_(
+            executions.c.state == State.QUEUED,
+            or_(executions.c.risk == Risk.READ, executions.c.parallel.is_(True), not_(busy)),
+        ),
+    )
+    candidates = select(executions.c.id, executions.c.host).where(free, ready).order_by(executions.c.queued_at).limit(8)
+    for candidate in tx.c.execute(candidates).all():
+        # Two workers that look at once would both find the host free: the second waits here, and looks again.
+        tx.c.execute(select(hosts.c.id).where(hosts.c.name == candidate.host).with_for_update())
+        row = tx.c.execute(
+            update(executions)
+            .where(executions.c.id == candidate.id, free, ready)
+            .values(
+                claim=executions.c.claim + 1,
+                claim_owner=owner,
+                claim_until=moment.ticks + lease,
+                claim_boot=moment.boot,
+            )
+            .returning(executions)
+        ).one_or_none()
+        if row is not None:
+            return ExecutionClaim(row.id, row.claim, owner), _value(row)
+    return None
 
 
 def check(tx: Tx, claim: ExecutionClaim) -> Execution:
@@ -245,70 +279,6 @@ def release_all(tx: Tx, owner: str) -> None:
         .where(executions.c.claim_owner == owner)
         .values(claim_owner=None, claim_until=None, claim_boot=None)
     )
-
-
-def append_output(tx: Tx, execution: Execution, piece: bytes, *, read: int, cap: int) -> None:
-    """Store a piece of output at the end of what is stored, up to ``cap`` bytes in all.
-
-    :param piece: whole UTF-8 characters as far as the output is UTF-8 at all. :param read: bytes of the host's file
-        that this piece stands for.
-    """
-    kept = piece[: max(0, cap - execution.output_bytes)]
-    values: dict[str, object] = {"host_bytes": execution.host_bytes + read}
-    if len(kept) < len(piece) and not execution.truncated:
-        values["truncated"] = True
-        tx.touch(Type.EXECUTION_CHANGED, execution.id)
-    if kept:
-        tx.c.execute(
-            output_pieces.insert().values(execution_id=execution.id, offset=execution.output_bytes, bytes=kept)
-        )
-        end = execution.output_bytes + len(kept)
-        values["output_bytes"] = end
-        data = {
-            "execution_id": execution.id,
-            "offset": execution.output_bytes,
-            "end": end,
-            "text": kept.decode("utf-8", "replace"),
-        }
-        tx.record(Type.EXECUTION_OUTPUT, execution.id, data, session_id=execution.session_id, host=execution.host)
-    tx.c.execute(update(executions).where(executions.c.id == execution.id).values(**values))
-
-
-def output_bytes(c: Connection, execution_id: str, offset: int = 0, limit: int | None = None) -> bytes:
-    """The stored output from byte ``offset`` on, ``limit`` bytes at most."""
-    first = (
-        select(output_pieces.c.offset)
-        .where(output_pieces.c.execution_id == execution_id, output_pieces.c.offset <= offset)
-        .order_by(output_pieces.c.offset.desc())
-        .limit(1)
-    )
-    start = c.execute(first).scalar_one_or_none() or 0
-    statement = (
-        select(output_pieces.c.offset, output_pieces.c.bytes)
-        .where(output_pieces.c.execution_id == execution_id, output_pieces.c.offset >= start)
-        .order_by(output_pieces.c.offset)
-    )
-    parts: list[bytes] = []
-    length = 0
-    for row in c.execute(statement):
-        part = row.bytes[max(0, offset - row.offset) :]
-        parts.append(part)
-        length += len(part)
-        if limit is not None and length >= limit:
-            break
-    whole = b"".join(parts)
-    return whole if limit is None else whole[:limit]
-
-
-def tail(c: Connection, execution: Execution, limit: int) -> Output:
-    """The last ``limit`` bytes of the stored output, from the start of a character on."""
-    offset = max(0, execution.output_bytes - limit)
-    raw = output_bytes(c, execution.id, offset)
-    cut = 0
-    while offset and cut < min(4, len(raw)) and raw[cut] & 0xC0 == 0x80:
-        cut += 1
-    text = raw[cut:].decode("utf-8", "replace")
-    return Output(execution.id, offset + cut, offset + len(raw), text)
 
 
 def claimed(c: Connection, execution_id: str) -> bool:

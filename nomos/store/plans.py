@@ -21,7 +21,7 @@ def _value(row: AnyRow) -> Plan:
         goal=row.goal,
         verify=row.verify,
         steps=tuple(
-            Step(step["host"], step["command"], Risk(step["risk"]), step["why"], step["undo"]) for step in row.steps
+            Step(s["host"], s["command"], Risk(s["risk"]), s["why"], s["undo"], s["parallel"]) for s in row.steps
         ),
         state=PlanState(row.state),
         created_at=row.created_at,
@@ -39,7 +39,14 @@ def add(tx: Tx, plan: Plan) -> None:
             goal=plan.goal,
             verify=plan.verify,
             steps=[
-                {"host": s.host, "command": s.command, "risk": str(s.risk), "why": s.why, "undo": s.undo}
+                {
+                    "host": s.host,
+                    "command": s.command,
+                    "risk": str(s.risk),
+                    "why": s.why,
+                    "undo": s.undo,
+                    "parallel": s.parallel,
+                }
                 for s in plan.steps
             ],
             state=plan.state,

@@ -204,7 +204,15 @@ executions = Table(
     Column("exit_code", Integer),
     Column("output_bytes", BigInteger, nullable=False, server_default="0"),
     Column("host_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("fed_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("fed_at", Utc),
+    Column("omitted_from", BigInteger),
+    Column("omitted_to", BigInteger),
     Column("truncated", Boolean, nullable=False, server_default="0"),
+    Column("last_output_at", Utc),
+    Column("question", Text),
+    Column("question_told", Boolean, nullable=False, server_default="0"),
+    Column("parallel", Boolean, nullable=False, server_default="0"),
     Column("approval_id", String(36)),
     Column("plan_id", String(36)),
     Column("window_id", String(36)),
@@ -222,8 +230,22 @@ output_pieces = Table(
     metadata,
     Column("execution_id", ForeignKey("executions.id"), primary_key=True),
     Column("offset", BigInteger, primary_key=True),
+    Column("end", BigInteger, nullable=False),
     Column("bytes", LargeBinary, nullable=False),
 )
+
+inputs = Table(
+    "inputs",
+    metadata,
+    _id(primary_key=True),
+    Column("execution_id", ForeignKey("executions.id"), nullable=False, index=True),
+    Column("text", Text, nullable=False),
+    Column("secret", Boolean, nullable=False),
+    Column("by", String(64), nullable=False),
+    Column("at", Utc, nullable=False),
+    Column("sent_at", Utc),
+)
+"""Lines that the operator typed for a command that asks. A secret one is blanked once it was sent."""
 
 approvals = Table(
     "approvals",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from nomos.domain.snapshots import SessionSnapshot
-from nomos.store import approvals, executions, journal, messages, plans, sessions, windows
+from nomos.store import approvals, executions, journal, messages, output, plans, sessions, windows
 
 OUTPUT_TAIL = 32 * 1024  # bytes of each execution's output that a page starts with
 
@@ -31,7 +31,7 @@ def session(c: Connection, session_id: str, *, limit: int | None = None, before:
         approvals=approvals.of_session(c, session_id),
         plan=plans.latest(c, session_id),
         window=windows.latest(c, session_id),
-        outputs=tuple(executions.tail(c, run, OUTPUT_TAIL) for run in runs if run.output_bytes),
+        outputs=tuple(output.tail(c, run, OUTPUT_TAIL) for run in runs if run.output_bytes),
         seq=journal.head(c).seq,
         older=older,
     )

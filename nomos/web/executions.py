@@ -11,6 +11,7 @@ from nomos.domain import shapes
 from nomos.domain.executions import State
 from nomos.errors import InvalidInput
 from nomos.store import executions
+from nomos.store import output as output_store
 from nomos.web import parsing
 from nomos.web.context import web
 from nomos.web.security import actor, allow
@@ -58,11 +59,11 @@ def output(execution_id: str) -> dict[str, Any]:
     limit = parsing.number("limit", 64 * 1024, most=MOST_OUTPUT) or 64 * 1024
     with web().store.read() as connection:
         value = executions.get(connection, checked_id(execution_id, "execution"))
-        raw = executions.output_bytes(connection, value.id, offset, limit)
+        start, raw = output_store.read(connection, value.id, offset, limit)
     return {
         "execution_id": value.id,
-        "offset": offset,
-        "end": offset + len(raw),
+        "offset": start,
+        "end": start + len(raw),
         "output_bytes": value.output_bytes,
         "truncated": value.truncated,
         "text": raw.decode("utf-8", "replace"),
@@ -72,11 +73,23 @@ def output(execution_id: str) -> dict[str, Any]:
 @bp.get("/<execution_id>/output.txt")
 @allow("read")
 def output_text(execution_id: str) -> Response:
-    """All of the stored output, byte for byte. Plain text, never rendered by a browser as anything else."""
+    """All of the stored output, byte for byte; a line says where the middle of a long one is not stored.
+
+    Plain text, never rendered by a browser as anything else.
+    """
     with web().store.read() as connection:
         value = executions.get(connection, checked_id(execution_id, "execution"))
-        raw = executions.output_bytes(connection, value.id)
+        raw = output_store.whole(connection, value)
     return Response(raw, content_type="text/plain; charset=utf-8")
+
+
+@bp.post("/<execution_id>/input")
+@allow("decide")
+def answer(execution_id: str) -> tuple[dict[str, Any], int]:
+    """Give a line of input to a command that asks for one."""
+    form = parsing.body(parsing.InputLine)
+    value = actions.answer(web().store, checked_id(execution_id, "execution"), form.text, web().now(), by=actor().name)
+    return shapes.execution(value), 202
 
 
 @bp.post("/<execution_id>/cancellation")

@@ -66,6 +66,12 @@ class NewDecision(Body):
     note: Annotated[str | None, Field(max_length=4000, strict=True)] = None
 
 
+class InputLine(Body):
+    """``POST /executions/{id}/input``."""
+
+    text: Annotated[str, Field(max_length=4000, pattern=r"^[^\n\r\x00]*$")]
+
+
 class NewHost(Body):
     """``POST /hosts``."""
 

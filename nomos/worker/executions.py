@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +17,12 @@ from nomos.ssh.base import JobState, JobStatus, Limits, Shell, Target
 from nomos.store import executions, hosts
 from nomos.store.engine import Store
 from nomos.store.executions import ExecutionClaim
+from nomos.worker.pump import Pump
+from nomos.worker.watch import Watch
 
 log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 32  # executions that one worker follows
-KILL_AFTER = 10.0  # seconds between TERM and KILL
 LONGEST_BACK_OFF = 60.0
 
 
@@ -44,7 +44,15 @@ class Executions:
     """Claims executions and carries them on, each in a thread of its own."""
 
     def __init__(
-        self, store: Store, clock: Clock, shell: Shell, gatherer: Gatherer, owner: str, lease: float, timeout: int
+        self,
+        store: Store,
+        clock: Clock,
+        shell: Shell,
+        gatherer: Gatherer,
+        owner: str,
+        lease: float,
+        timeout: int,
+        silence: int,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -53,6 +61,7 @@ class Executions:
         self._owner = owner
         self._lease = lease
         self._limits = Limits(timeout=timeout)
+        self._silence = silence
         self._lock = threading.Lock()
         self._following: dict[ExecutionClaim, float] = {}
         self._faults: dict[str, int] = {}
@@ -148,25 +157,25 @@ class Executions:
             execution = actions.running(self._store, claim, self._clock.now())
         elif execution.detail is not None and execution.cancel_requested_at is None:
             actions.note(self._store, claim, None, self._clock.now())
-        pump = _Pump(self._gatherer, claim, execution.host_bytes)
-        stopper = _Stopper(self._store, self._clock, self._shell, host, execution)
+        pump = Pump(self._gatherer, claim, execution.host_bytes)
+        watch = Watch(self._store, self._clock, self._shell, target(host), claim, pump, self._silence)
         while status.state not in {JobState.NEVER_STARTED, JobState.UNKNOWN}:
-            status = self._shell.follow(target(host), execution.id, pump.read, pump.take, lambda: self._out(stopper))
+            status = self._shell.follow(target(host), execution.id, pump.read, pump.take, lambda: self._out(watch))
             if status.state is JobState.EXITED or self._closing or pump.lost:
                 break
-            stopper.act()
+            watch.act()
         pump.end()
         self._gatherer.flush()
         if pump.lost:
             raise ClaimLost
         if self._closing and status.state not in {JobState.EXITED, JobState.NEVER_STARTED, JobState.UNKNOWN}:
             return
-        self._store_end(claim, execution.id, status)
+        self._store_end(claim, execution.id, status, silent=watch.silent)
 
-    def _out(self, stopper: _Stopper) -> bool:
-        return self._closing or stopper.due()
+    def _out(self, watch: Watch) -> bool:
+        return self._closing or watch.due()
 
-    def _store_end(self, claim: ExecutionClaim, execution_id: str, status: JobStatus) -> None:
+    def _store_end(self, claim: ExecutionClaim, execution_id: str, status: JobStatus, *, silent: bool) -> None:
         with self._store.read() as connection:
             stopping = executions.get(connection, execution_id).cancel_requested_at is not None
         now = self._clock.now()
@@ -177,6 +186,8 @@ class Executions:
             state, detail = State.UNKNOWN, status.why
         elif status.timed_out:
             state, detail = State.TIMED_OUT, f"ended after {self._limits.timeout} s of run time"
+        elif silent:
+            state, detail = State.TIMED_OUT, f"ended after {self._silence} s without output"
         elif stopping and status.exit_code != 0:
             state, detail = State.CANCELLED, "ended by you"
         else:
@@ -215,76 +226,3 @@ class Executions:
     def _lose(self, claim: ExecutionClaim, execution: Execution, why: str) -> None:
         state = State.UNREACHABLE if execution.state is State.QUEUED else State.UNKNOWN
         actions.finish(self._store, claim, state, self._clock.now(), detail=why)
-
-
-class _Pump:
-    """Hands bytes of a job's output on, cut only between characters. ``read``: where to go on in the host's file."""
-
-    def __init__(self, gatherer: Gatherer, claim: ExecutionClaim, read: int) -> None:
-        self._gatherer = gatherer
-        self._claim = claim
-        self._held = b""
-        self.read = read
-        self.lost = False
-
-    def take(self, piece: bytes) -> None:
-        """Take the next bytes. The beginning of a character at their end waits for its rest."""
-        self.read += len(piece)
-        whole = self._held + piece
-        cut = _character_border(whole)
-        self._held = whole[cut:]
-        self._hand_on(whole[:cut])
-
-    def end(self) -> None:
-        """No more will come: hand on what was held."""
-        self._hand_on(self._held)
-        self._held = b""
-
-    def _hand_on(self, piece: bytes) -> None:
-        if not piece or self.lost:
-            return
-        try:
-            self._gatherer.output(self._claim, piece, len(piece))
-        except ClaimLost:
-            self.lost = True
-
-
-def _character_border(raw: bytes) -> int:
-    """How many bytes of ``raw`` can go without cutting a UTF-8 character in two."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    decoder.decode(raw[-4:])
-    return len(raw) - len(decoder.getstate()[0])
-
-
-class _Stopper:
-    """Sees to a cancellation: TERM, then KILL, over a connection of its own."""
-
-    def __init__(self, store: Store, clock: Clock, shell: Shell, host: Host, execution: Execution) -> None:
-        self._store = store
-        self._clock = clock
-        self._shell = shell
-        self._host = host
-        self._execution_id = execution.id
-        self._looked = float("-inf")
-        self._wanted = False
-        self._sent_at: float | None = None
-        self._killed = False
-
-    def due(self) -> bool:
-        """Whether a signal has to be sent now. Looks at the store at most twice a second."""
-        now = self._clock.ticks()
-        if not self._wanted and now - self._looked >= 0.4:
-            self._looked = now
-            with self._store.read() as connection:
-                self._wanted = executions.get(connection, self._execution_id).cancel_requested_at is not None
-        if not self._wanted or self._killed:
-            return False
-        return self._sent_at is None or now - self._sent_at >= KILL_AFTER
-
-    def act(self) -> None:
-        """Send the signal that is due."""
-        if not self.due():
-            return
-        self._killed = self._sent_at is not None
-        self._shell.cancel(target(self._host), self._execution_id, kill=self._killed)
-        self._sent_at = self._clock.ticks()

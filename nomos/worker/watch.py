@@ -1,0 +1,91 @@
+"""Watches one running job for what following alone does not show: Stop, silence, a question, a line of input."""
+
+from __future__ import annotations
+
+from nomos.actions import executions as actions
+from nomos.clock import Clock
+from nomos.domain.quiet import question_in
+from nomos.errors import ClaimLost
+from nomos.ssh.base import Shell, Target
+from nomos.store import executions, inputs
+from nomos.store.engine import Store
+from nomos.store.executions import ExecutionClaim
+from nomos.worker.pump import Pump
+
+LOOK_EVERY = 0.4  # seconds between two looks at the store
+KILL_AFTER = 10.0  # seconds between TERM and KILL
+ASKS_AFTER = 3.0  # seconds of silence after which an unfinished line may be a question
+
+
+class Watch:
+    """Asked often by the follower whether it has to interrupt (``due``), and then told to act (``act``).
+
+    ``silence``: seconds without output after which the job is ended, 0 for never. ``silent``: that has happened.
+    """
+
+    def __init__(
+        self, store: Store, clock: Clock, shell: Shell, target: Target, claim: ExecutionClaim, pump: Pump, silence: int
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._shell = shell
+        self._target = target
+        self._claim = claim
+        self._pump = pump
+        self._silence = silence
+        self._read = pump.read
+        self._heard = clock.ticks()
+        self._looked = float("-inf")
+        self._asked: bytes | None = None
+        self._stopping = False
+        self._input = False
+        self._sent_at: float | None = None
+        self._killed = False
+        self.silent = False
+
+    def due(self) -> bool:
+        """Whether following has to be interrupted now. Looks at the store a few times a second at most."""
+        now = self._clock.ticks()
+        if self._pump.read != self._read:
+            self._read, self._heard, self._asked = self._pump.read, now, None
+        if now - self._looked >= LOOK_EVERY:
+            self._looked = now
+            self._look(now)
+        return self._signal_due(now) or (self._input and not self._stopping)
+
+    def act(self) -> None:
+        """Do what is due: send a signal over a connection of its own, or hand the job a line."""
+        now = self._clock.ticks()
+        if self._signal_due(now):
+            self._killed = self._sent_at is not None
+            self._shell.cancel(self._target, self._claim.execution_id, kill=self._killed)
+            self._sent_at = self._clock.ticks()
+        elif self._input:
+            self._input = False
+            line = actions.take_input(self._store, self._claim, self._clock.now())
+            if line is not None:
+                self._shell.input(self._target, self._claim.execution_id, line)
+            self._heard = self._clock.ticks()
+
+    def _look(self, now: float) -> None:
+        with self._store.read() as connection:
+            execution = executions.get(connection, self._claim.execution_id)
+            self._input = inputs.waiting(connection, self._claim.execution_id)
+        quiet = now - self._heard
+        if execution.cancel_requested_at is not None:
+            self._stopping = True
+        elif self._silence and quiet >= self._silence:
+            self._stopping = self.silent = True
+        if quiet >= ASKS_AFTER and self._asked != self._pump.tail and not self._stopping:
+            self._asked = self._pump.tail
+            question = question_in(self._pump.tail.decode("utf-8", "replace"))
+            if question is not None:
+                try:
+                    actions.note_question(self._store, self._claim, question, self._clock.now())
+                except ClaimLost:
+                    self._pump.lost = True
+
+    def _signal_due(self, now: float) -> bool:
+        if not self._stopping or self._killed:
+            return False
+        return self._sent_at is None or now - self._sent_at >= KILL_AFTER
