@@ -11,6 +11,7 @@ from nomos.domain.messages import Answer, Block, BlockKind, Message, Role
 from nomos.domain.replies import Reply
 from nomos.domain.telling import INTERRUPTED_CALL
 
+_TAKEN_BACK = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
 _OPENING = "Nomos to the agent: the session goes on."
 
 
@@ -77,8 +78,12 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def _sendable(content: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The raw blocks without blank text: the service may send such a block, and refuses it on replay."""
-    return [part for part in content if part.get("type") != "text" or str(part.get("text") or "").strip()]
+    """The raw blocks that the service takes back: it may send blank text, and kinds of its own, and refuses both."""
+    return [
+        part
+        for part in content
+        if part.get("type") in _TAKEN_BACK and (part.get("type") != "text" or str(part.get("text") or "").strip())
+    ]
 
 
 def _results(content: Iterable[Mapping[str, Any]], blocks: Sequence[Block], step: int) -> list[dict[str, Any]]:
