@@ -1,4 +1,4 @@
-"""One browser for all end-to-end tests; a whole Nomos for each file."""
+"""x"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.harness.model_server import ScriptedModelServer
+from tests.harness.lab import Lab
 from tests.harness.sshd import Sshd, running_sshd
 from tests.harness.stack import Stack
 from tests.harness.visitor import NAME, PASSWORD, Visitor, chromium
@@ -23,7 +23,7 @@ def browser() -> Iterator[Browser]:
         yield value
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The rehearsal, as on a machine with no key and no host."""
     with Stack(tmp_path_factory.mktemp("rehearsal")) as stack:
@@ -31,13 +31,20 @@ def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield stack
 
 
+@pytest.fixture(scope="session")
+def running_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Nomos with a scripted model and a real host called ``lab``."""
+    with Lab(tmp_path_factory.mktemp("lab")) as lab:
+        lab.stack.add_user(NAME, PASSWORD)
+        yield lab
+
+
 @pytest.fixture
-def model() -> Iterator[ScriptedModelServer]:
-    """A scripted model; every request it gets must be lawful and expected."""
-    with ScriptedModelServer() as server:
-        yield server
-        assert server.unlawful == []
-        assert server.unexpected == []
+def lab(running_lab: Lab) -> Iterator[Lab]:
+    """The shared Nomos; every request that the model saw must have been lawful and expected."""
+    yield running_lab
+    assert running_lab.model.unlawful == []
+    assert running_lab.model.unexpected == []
 
 
 @pytest.fixture
@@ -45,15 +52,6 @@ def sshd(tmp_path: Path) -> Iterator[Sshd]:
     """A real SSH server."""
     with running_sshd(tmp_path / "sshd") as server:
         yield server
-
-
-@pytest.fixture
-def scripted(tmp_path: Path, model: ScriptedModelServer, sshd: Sshd) -> Iterator[Stack]:
-    """Nomos with the scripted model and one real host called ``box``."""
-    with Stack(tmp_path / "stack", model_url=model.url) as stack:
-        stack.add_user(NAME, PASSWORD)
-        stack.add_host("box", sshd)
-        yield stack
 
 
 @pytest.fixture

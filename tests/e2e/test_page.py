@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Callable
 
 from playwright.sync_api import Route, expect
 
-from tests.harness.answers import calls, text
-from tests.harness.model_server import ScriptedModelServer
-from tests.harness.stack import Stack
+from tests.harness.answers import Answer, text
+from tests.harness.lab import Lab, asks
 from tests.harness.visitor import PATIENCE, Visitor
 from tests.harness.wait import wait_for
 
@@ -17,11 +17,17 @@ Visit = Callable[..., Visitor]
 LOST = r"Failed to load resource|net::ERR_"
 
 
-def test_reload_in_mid_turn(scripted: Stack, model: ScriptedModelServer, visit: Visit) -> None:
-    held = model.hold(text("The disk is half full."))
-    model.add(calls(("run", {"host": "box", "command": "uptime", "reason": "look"}), words="Let me look."), held)
-    operator = visit(scripted)
-    operator.say("Is the disk filling?")
+def says(lab: Lab, text: str, *script: Answer) -> str:
+    """Words for the operator that the model answers from ``script``."""
+    word = f"word-{uuid.uuid4().hex[:12]}"
+    lab.model.when(word, *script)
+    return f"{text} ({word})"
+
+
+def test_reload_in_mid_turn(lab: Lab, visit: Visit) -> None:
+    held = lab.model.hold(text("The disk is half full."))
+    operator = visit(lab.stack)
+    operator.say(says(lab, "Is the disk filling?", asks("uptime"), held))
     assert held.reached.wait(30)
     expect(operator.page.locator("command-card .state")).to_contain_text("exit 0")
     operator.same_after_reload()
@@ -32,27 +38,21 @@ def test_reload_in_mid_turn(scripted: Stack, model: ScriptedModelServer, visit: 
     operator.same_after_reload()
 
 
-def test_words_come_as_they_are_said(scripted: Stack, model: ScriptedModelServer, visit: Visit) -> None:
-    held = model.hold(text("one two three four five six seven eight nine ten"), after=4)
-    model.add(held)
-    operator = visit(scripted)
-    operator.say("count")
+def test_words_come_as_they_are_said(lab: Lab, visit: Visit) -> None:
+    held = lab.model.hold(text("one two three four five six seven eight nine ten"), after=4)
+    operator = visit(lab.stack)
+    operator.say(says(lab, "count", held))
     expect(operator.page.locator(".markdown")).to_contain_text("one")
     expect(operator.page.locator(".markdown")).not_to_contain_text("ten")
     held.release()
     expect(operator.page.locator(".markdown")).to_contain_text("nine ten")
 
 
-def test_one_card_in_two_browsers_settles_in_both(scripted: Stack, model: ScriptedModelServer, visit: Visit) -> None:
-    model.add(
-        calls(("run", {"host": "box", "command": "touch it", "reason": "the test wants it"})),
-        text("It waits for you."),
-        text("Done."),
-    )
-    first = visit(scripted)
-    first.say("touch it")
+def test_one_card_in_two_browsers_settles_in_both(lab: Lab, visit: Visit) -> None:
+    first = visit(lab.stack)
+    first.say(says(lab, "touch it", asks("touch it"), text("It waits for you."), text("Done.")))
     expect(first.page.get_by_role("button", name="Approve once")).to_be_enabled()
-    second = visit(scripted)
+    second = visit(lab.stack)
     second.page.goto(first.page.url)
     expect(second.page.locator("approval-card .exact")).to_have_text("touch it")
     first.page.get_by_role("button", name="Approve once").click()
@@ -62,16 +62,15 @@ def test_one_card_in_two_browsers_settles_in_both(scripted: Stack, model: Script
         expect(operator.page.locator(".markdown").last).to_have_text("Done.")
 
 
-def test_the_loser_of_a_race_is_told_who_decided(scripted: Stack, model: ScriptedModelServer, visit: Visit) -> None:
-    model.add(calls(("run", {"host": "box", "command": "touch it", "reason": "why not"})), text("It waits."), text("Well."))
-    operator = visit(scripted)
+def test_the_loser_of_a_race_is_told_who_decided(lab: Lab, visit: Visit) -> None:
+    operator = visit(lab.stack)
     operator.expected.append(r"status of 409")
-    operator.say("touch it")
+    operator.say(says(lab, "touch it", asks("touch it"), text("It waits."), text("Well.")))
     approve = operator.page.get_by_role("button", name="Approve once")
     expect(approve).to_be_enabled()
 
     def late(route: Route) -> None:
-        scripted.api.decide(scripted.api.pending(operator.session_id), "deny", note="no")
+        lab.stack.api.decide(lab.stack.api.pending(operator.session_id), "deny", note="no")
         route.continue_()
 
     operator.page.route("**/decision", late)
@@ -79,21 +78,21 @@ def test_the_loser_of_a_race_is_told_who_decided(scripted: Stack, model: Scripte
     expect(operator.page.locator("approval-card")).to_contain_text("Denied by tests")
 
 
-def test_another_session_closes_the_old_feed(scripted: Stack, model: ScriptedModelServer, visit: Visit) -> None:
-    held = model.hold(text("Late words."))
-    model.when("first", held)
-    model.when("second", text("Words of the second."))
-    operator = visit(scripted)
+def test_another_session_closes_the_old_feed(lab: Lab, visit: Visit) -> None:
+    held = lab.model.hold(text("Late words."))
+    first_words = says(lab, "first", held)
+    second_words = says(lab, "second", text("Words of the second."))
+    operator = visit(lab.stack)
     closed: list[str] = []
     operator.page.on("requestfailed", lambda request: closed.append(request.url))
-    operator.say("first")
+    operator.say(first_words)
     first = operator.session_id
     assert held.reached.wait(30)
     operator.page.get_by_role("link", name="New session").click()
     wait_for(lambda: any(first in url for url in closed), what="the old feed to be closed")
     expect(operator.page.locator(".entries > *")).to_have_count(0)
     expect(operator.page.get_by_role("heading", name="What should be done?")).to_be_visible()
-    operator.say("second")
+    operator.say(second_words)
     expect(operator.page.locator(".markdown")).to_have_text("Words of the second.")
     held.release()
     row = operator.page.locator(f"session-list a[href$='{first}']")
@@ -105,15 +104,15 @@ def test_another_session_closes_the_old_feed(scripted: Stack, model: ScriptedMod
     expect(operator.page.locator(".markdown")).to_have_text("Words of the second.")
 
 
-def test_words_that_cannot_be_sent_are_kept(scripted: Stack, model: ScriptedModelServer, visit: Visit) -> None:
-    model.add(text("Now I hear you."))
-    operator = visit(scripted)
+def test_words_that_cannot_be_sent_are_kept(lab: Lab, visit: Visit) -> None:
+    operator = visit(lab.stack)
     operator.expected.append(LOST)
     operator.page.route("**/messages", lambda route: route.abort())
-    operator.say("can you hear me?")
+    words = says(lab, "can you hear me?", text("Now I hear you."))
+    operator.say(words)
     expect(operator.page.locator(".delivery")).to_contain_text("Not sent. Nomos cannot be reached from here.")
     operator.page.get_by_role("button", name="Edit").click()
-    expect(operator.words).to_have_value("can you hear me?")
+    expect(operator.words).to_have_value(words)
     operator.words.press("Enter")
     operator.page.unroute("**/messages")
     operator.page.get_by_role("button", name="Try again").click()
@@ -122,36 +121,35 @@ def test_words_that_cannot_be_sent_are_kept(scripted: Stack, model: ScriptedMode
     expect(operator.page.locator(".delivery")).to_be_empty()
 
 
-def test_a_draft_survives_a_reload_and_another_session(scripted: Stack, visit: Visit) -> None:
-    operator = visit(scripted)
+def test_a_draft_survives_a_reload_and_another_session(lab: Lab, visit: Visit) -> None:
+    operator = visit(lab.stack)
     operator.words.fill("half a thou")
     operator.page.reload()
     expect(operator.words).to_have_value("half a thou")
-    other = scripted.api.new_session()
+    other = lab.stack.api.new_session()
     operator.page.locator(f"session-list a[href$='{other}']").click()
     expect(operator.words).to_have_value("")
     operator.page.go_back()
     expect(operator.words).to_have_value("half a thou")
 
 
-def test_a_restarted_server_is_found_again(scripted: Stack, model: ScriptedModelServer, visit: Visit) -> None:
-    model.add(text("Before."), text("After."))
-    operator = visit(scripted)
+def test_a_restarted_server_is_found_again(lab: Lab, visit: Visit) -> None:
+    operator = visit(lab.stack)
     operator.expected.append(LOST)
-    operator.say("one")
+    operator.say(says(lab, "one", text("Before."), text("After.")))
     expect(operator.page.locator(".markdown")).to_have_text("Before.")
-    assert scripted.web is not None
-    scripted.web.kill()
+    assert lab.stack.web is not None
+    lab.stack.web.kill()
     expect(operator.page.locator("page-connection")).to_have_text("reconnecting", timeout=PATIENCE)
-    scripted.start_web()
+    lab.stack.start_web()
     operator.live()
     operator.say("two")
     expect(operator.page.locator(".markdown").last).to_have_text("After.")
     operator.same_after_reload()
 
 
-def test_a_lost_sign_in_is_said_and_nothing_is_lost(scripted: Stack, visit: Visit) -> None:
-    operator = visit(scripted)
+def test_a_lost_sign_in_is_said_and_nothing_is_lost(lab: Lab, visit: Visit) -> None:
+    operator = visit(lab.stack)
     operator.expected.append(r"status of 401")
     operator.context.clear_cookies()
     operator.say("are you there?")
@@ -160,21 +158,20 @@ def test_a_lost_sign_in_is_said_and_nothing_is_lost(scripted: Stack, visit: Visi
     expect(operator.page.locator(".delivery")).to_contain_text("Not sent.")
 
 
-def test_the_worker_being_away_is_said(scripted: Stack, visit: Visit) -> None:
-    operator = visit(scripted)
+def test_the_worker_being_away_is_said(lab: Lab, visit: Visit) -> None:
+    operator = visit(lab.stack)
     operator.live()
-    assert scripted.worker is not None
-    scripted.worker.kill()
+    assert lab.stack.worker is not None
+    lab.stack.worker.kill()
     expect(operator.page.locator("page-connection")).to_have_text("worker away", timeout=PATIENCE)
-    scripted.start_worker()
+    lab.stack.start_worker()
     operator.live()
 
 
-def test_output_is_text_in_colours_and_stop_stops(scripted: Stack, model: ScriptedModelServer, visit: Visit) -> None:
+def test_output_is_text_in_colours_and_stop_stops(lab: Lab, visit: Visit) -> None:
     command = r"printf '\033[31mred\033[0m <b>x</b>\n'; sleep 300"
-    model.add(calls(("run", {"host": "box", "command": command, "reason": "paint"})), text("It waits."), text("Stopped, I see."))
-    operator = visit(scripted)
-    operator.say("paint")
+    operator = visit(lab.stack)
+    operator.say(says(lab, "paint", asks(command), text("It waits."), text("Stopped, I see.")))
     operator.page.get_by_role("button", name="Approve once").click()
     expect(operator.page.locator(".out")).to_contain_text("red <b>x</b>", timeout=PATIENCE)
     expect(operator.page.locator(".out .f1")).to_have_text("red")
@@ -182,12 +179,11 @@ def test_output_is_text_in_colours_and_stop_stops(scripted: Stack, model: Script
     expect(operator.page.locator("command-card .state")).to_contain_text(re.compile("^stopped"), timeout=PATIENCE)
 
 
-def test_a_window_is_shown_and_can_be_revoked(scripted: Stack, model: ScriptedModelServer, visit: Visit) -> None:
-    model.add(calls(("run", {"host": "box", "command": "touch it", "reason": "x"})), text("It waits."), text("Done."))
-    operator = visit(scripted)
-    operator.say("touch it")
-    operator.page.get_by_role("button", name="Approve, and allow changes on box").click()
+def test_a_window_is_shown_and_can_be_revoked(lab: Lab, visit: Visit) -> None:
+    operator = visit(lab.stack)
+    operator.say(says(lab, "touch it", asks("touch it"), text("It waits."), text("Done.")))
+    operator.page.get_by_role("button", name="Approve, and allow changes on lab").click()
     bar = operator.page.locator(".window")
-    expect(bar).to_contain_text("Changes on box run without asking · 30 min left")
+    expect(bar).to_contain_text("Changes on lab run without asking · 30 min left")
     bar.get_by_role("button", name="Revoke").click()
     expect(bar).to_be_hidden()

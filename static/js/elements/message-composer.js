@@ -50,8 +50,10 @@ export class MessageComposer extends HTMLElement {
   #restore() {
     const key = this.#key();
     if (key === this.#shown) return;
+    // what was written before this script ran stays
+    const early = this.#shown === undefined ? this.#area.value : "";
     this.#shown = key;
-    this.#area.value = stored(key);
+    this.#area.value = early || stored(key);
     this.#changed();
   }
 
