@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,6 +23,8 @@ from nomos.errors import ClaimLost, FaultKind
 from nomos.store import executions, messages, sessions, windows
 from nomos.store.engine import Store
 from nomos.store.hints import Wakeup
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,13 @@ class TurnRunner:
             except ClaimLost:
                 return  # whoever took it goes on from what is stored
             except GivenUp as given_up:
-                try:
+                with contextlib.suppress(ClaimLost):
                     self._give_up(turn, given_up)
-                except ClaimLost:
-                    return
+            except Exception:
+                log.exception("turn of session %s: unexpected fault", turn.claim.session_id)
+                with contextlib.suppress(ClaimLost):
+                    notice = notices.own_fault(self._own_executions(turn))
+                    self._end(turn, MessageStatus.FAILED, Ending.FAILED, notice=notice, code="internal")
 
     def _loop(self, turn: Turn, heart: Heart) -> None:
         while True:

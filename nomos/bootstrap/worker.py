@@ -26,7 +26,8 @@ from nomos.store.hints import Wakeup
 from nomos.worker.continuations import Continuations
 from nomos.worker.executions import Executions
 from nomos.worker.hosts import HostTests
-from nomos.worker.loop import Worker, owner_name
+from nomos.worker.loop import Worker
+from nomos.worker.recovery import Recovery, owner_name
 
 LEASE = 15.0  # seconds
 PRACTICE = "practice"
@@ -82,6 +83,7 @@ def create_worker(core: Core) -> Running:
             store, clock, shell, gatherer, owner, LEASE, settings.execution_timeout, settings.execution_silence
         ),
         host_tests=HostTests(store, clock, shell),
+        recovery=Recovery(store, clock),
         owner=owner,
         lease=LEASE,
         model_name=model.name,

@@ -58,6 +58,11 @@ def waits(why: str, asked: int, delay: float, executions: Sequence[Execution]) -
     return f"{what}. The model was asked {times}. {ran(executions)} Nomos asks again by itself in {delay:.0f} s."
 
 
+def own_fault(executions: Sequence[Execution]) -> str:
+    """Nomos itself failed in the middle of a turn."""
+    return f"Nomos met a fault of its own; its log says more. {ran(executions)} Write again to go on from here."
+
+
 def too_many_steps(limit: int, executions: Sequence[Execution]) -> str:
     """The turn's bound is reached."""
     return f"This turn took {limit} answers of the model without coming to an end. {ran(executions)} Write to go on."

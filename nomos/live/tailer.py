@@ -19,8 +19,8 @@ log = logging.getLogger(__name__)
 
 PAGE = 500  # entries read at once
 POLL = 1.0  # seconds between looks when no hint comes
-HEALTH = 2.0  # seconds between looks at the worker
-AWAY = 8.0  # seconds without a sign of life; a worker gives one every 3
+HEALTH = 1.0  # seconds between looks at the worker
+AWAY = 7.0  # seconds without a sign of life; a worker gives one every 3
 
 
 class Tailer:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, select, union, update
 
 from nomos.clock import Moment
-from nomos.store.rows import workers
+from nomos.store.rows import executions, sessions, workers
 from nomos.store.transaction import Tx
 
 
@@ -38,6 +38,16 @@ def set_model_state(tx: Tx, owner: str, state: str, detail: str | None) -> None:
 def leave(tx: Tx, owner: str) -> None:
     """An orderly end."""
     tx.c.execute(delete(workers).where(workers.c.owner == owner))
+
+
+def owners(c: Connection) -> tuple[str, ...]:
+    """Every worker that has left a sign of life or holds a claim."""
+    names = union(
+        select(workers.c.owner),
+        select(sessions.c.claim_owner).where(sessions.c.claim_owner.is_not(None)),
+        select(executions.c.claim_owner).where(executions.c.claim_owner.is_not(None)),
+    )
+    return tuple(c.execute(names).scalars())
 
 
 def sweep(tx: Tx, moment: Moment, older_than: float) -> None:

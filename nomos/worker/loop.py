@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from nomos.store.hints import Wakeup
 from nomos.worker.continuations import Continuations
 from nomos.worker.executions import Executions
 from nomos.worker.hosts import HostTests
+from nomos.worker.recovery import Recovery
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +40,7 @@ class Worker:
         continuations: Continuations,
         executions: Executions,
         host_tests: HostTests,
+        recovery: Recovery,
         owner: str,
         lease: float,
         model_name: str,
@@ -51,6 +52,7 @@ class Worker:
         self._continuations = continuations
         self._executions = executions
         self._host_tests = host_tests
+        self._recovery = recovery
         self._owner = owner
         self._lease = lease
         self._model_name = model_name
@@ -123,6 +125,7 @@ class Worker:
             return
         try:
             self._ticked = time.monotonic()
+            self._recovery.tick()
             self._continuations.tick()
             self._executions.tick()
             self._host_tests.tick()
@@ -156,8 +159,3 @@ class Worker:
                 scheduler.reschedule_job("poll", trigger="interval", seconds=POLL_SECONDS)
                 scheduler.wakeup()
                 self._tick()
-
-
-def owner_name() -> str:
-    """A name for this start of a worker, never used again."""
-    return f"{os.uname().nodename}-{os.getpid()}-{os.urandom(4).hex()}"
