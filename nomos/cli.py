@@ -7,8 +7,10 @@ import os
 import secrets
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -289,3 +291,29 @@ def host_remove(context: _Context, name: str) -> None:
     core = context.core()
     host_actions.remove(core.store, _named(core, name).id, core.clock.now())
     click.echo(f"Removed {name}. What ran there stays in the sessions.")
+
+
+def _figures(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    from nomos.rehearsal.bench.figures import FIGURES  # noqa: PLC0415 - only this command needs it
+
+    if wrong := [name for name in names if name not in FIGURES]:
+        raise click.BadParameter(f"{wrong[0]} is none of {', '.join(FIGURES)}")
+    return names
+
+
+@main.command()
+@click.option("--only", multiple=True, metavar="NAME", callback=_figures, help="Measure this figure only; repeatable.")
+@click.option("--rounds", type=click.IntRange(1, 1000), default=20, show_default=True, help="How often each.")
+@_as_json
+def bench(only: tuple[str, ...], rounds: int, as_json: bool) -> None:
+    """Measure how fast Nomos is on this machine, on a folder of its own. Takes about a minute."""
+    from nomos.rehearsal.bench.figures import table  # noqa: PLC0415 - the agent's tools take a while to load
+    from nomos.rehearsal.bench.run import measure  # noqa: PLC0415
+    from nomos.rehearsal.bench.stage import environment  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory(prefix="nomos-bench-") as name:
+        settings = environment(Path(name))
+        core = open_core(Settings.from_env(settings))
+        found = measure(core.store, core.clock, settings, Path(name), only=only, rounds=rounds)
+        core.store.close()
+    _print([one.data() for one in found], as_json, table(found))

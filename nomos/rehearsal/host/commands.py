@@ -6,6 +6,7 @@ from .common import COMMON, files, fixed, systemctl, uptime
 from .console import Commands, Console
 from .pct import pct
 from .state import NODE, TEMPLATES, Practice, State
+from .ticker import ticker
 
 _KERNEL = "6.17.13-2-pve"
 _VERSION = f"pve-manager/9.2.4/5f1e0c2b9a7d4836 (running kernel: {_KERNEL})\n"
@@ -67,6 +68,7 @@ def host_commands(practice: Practice) -> Commands:
         "pveversion": fixed(_VERSION),
         "qm": _qm,
         "systemctl": systemctl(_UNITS),
+        "ticker": ticker,
         "uname": _uname,
         "uptime": uptime(state["booted"]),
         "whoami": fixed("root\n"),
