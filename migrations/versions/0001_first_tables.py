@@ -16,7 +16,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-
     op.create_table('hosts',
     sa.Column('id', sa.String(length=36), nullable=False),
     sa.Column('name', sa.String(length=64), nullable=False),
@@ -65,7 +64,7 @@ def upgrade() -> None:
     )
     op.create_table('sessions',
     sa.Column('id', sa.String(length=36), nullable=False),
-    sa.Column('title', sa.String(length=200), nullable=False),
+    sa.Column('title', sa.Text(), nullable=False),
     sa.Column('titled_by_operator', sa.Boolean(), server_default='0', nullable=False),
     sa.Column('state', sa.String(length=16), nullable=False),
     sa.Column('ending', sa.String(length=16), nullable=False),
@@ -79,7 +78,7 @@ def upgrade() -> None:
     sa.Column('due_boot', sa.String(length=64), nullable=True),
     sa.Column('stop_requested', sa.Boolean(), server_default='0', nullable=False),
     sa.Column('claim', sa.Integer(), server_default='0', nullable=False),
-    sa.Column('claim_owner', sa.String(length=64), nullable=True),
+    sa.Column('claim_owner', sa.String(length=128), nullable=True),
     sa.Column('claim_until', sa.Double(), nullable=True),
     sa.Column('claim_boot', sa.String(length=64), nullable=True),
     sa.PrimaryKeyConstraint('id', name=op.f('pk_sessions'))
@@ -107,11 +106,11 @@ def upgrade() -> None:
     sa.UniqueConstraint('name', name=op.f('uq_users_name'))
     )
     op.create_table('workers',
-    sa.Column('owner', sa.String(length=64), nullable=False),
+    sa.Column('owner', sa.String(length=128), nullable=False),
     sa.Column('seen_ticks', sa.Double(), nullable=False),
     sa.Column('seen_boot', sa.String(length=64), nullable=False),
     sa.Column('seen_at', sa.DateTime(timezone=True), nullable=False),
-    sa.Column('model', sa.String(length=200), nullable=False),
+    sa.Column('model', sa.Text(), nullable=False),
     sa.Column('model_state', sa.String(length=16), nullable=False),
     sa.Column('model_detail', sa.Text(), nullable=True),
     sa.PrimaryKeyConstraint('owner', name=op.f('pk_workers'))
@@ -143,6 +142,7 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id', name=op.f('pk_approvals'))
     )
     with op.batch_alter_table('approvals', schema=None) as batch_op:
+        batch_op.create_index('ix_approvals_asked', ['execution_id'], unique=True, sqlite_where=sa.text("state = 'pending'"), postgresql_where=sa.text("state = 'pending'"))
         batch_op.create_index('ix_approvals_session_id_state', ['session_id', 'state'], unique=False)
 
     op.create_table('logins',
@@ -160,7 +160,7 @@ def upgrade() -> None:
     sa.Column('role', sa.String(length=16), nullable=False),
     sa.Column('origin', sa.String(length=16), nullable=False),
     sa.Column('status', sa.String(length=16), nullable=False),
-    sa.Column('client_id', sa.String(length=64), nullable=True),
+    sa.Column('client_id', sa.Text(), nullable=True),
     sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
     sa.Column('tries', sa.Integer(), server_default='0', nullable=False),
     sa.Column('waits', sa.Integer(), server_default='0', nullable=False),
@@ -169,6 +169,9 @@ def upgrade() -> None:
     sa.UniqueConstraint('session_id', 'client_id', name=op.f('uq_messages_session_id_client_id')),
     sa.UniqueConstraint('session_id', 'position', name=op.f('uq_messages_session_id_position'))
     )
+    with op.batch_alter_table('messages', schema=None) as batch_op:
+        batch_op.create_index('ix_messages_open_turn', ['session_id'], unique=True, sqlite_where=sa.text("status IN ('thinking', 'working')"), postgresql_where=sa.text("status IN ('thinking', 'working')"))
+
     op.create_table('windows',
     sa.Column('id', sa.String(length=36), nullable=False),
     sa.Column('session_id', sa.String(length=36), nullable=False),
@@ -193,9 +196,9 @@ def upgrade() -> None:
     sa.Column('message_id', sa.String(length=36), nullable=False),
     sa.Column('step', sa.Integer(), nullable=False),
     sa.Column('content', sa.JSON(), nullable=False),
-    sa.Column('stop_reason', sa.String(length=64), nullable=False),
+    sa.Column('stop_reason', sa.Text(), nullable=False),
     sa.Column('nudge', sa.Text(), nullable=True),
-    sa.Column('model', sa.String(length=200), nullable=False),
+    sa.Column('model', sa.Text(), nullable=False),
     sa.Column('input_tokens', sa.Integer(), nullable=True),
     sa.Column('output_tokens', sa.Integer(), nullable=True),
     sa.Column('cache_read_tokens', sa.Integer(), nullable=True),
@@ -212,8 +215,8 @@ def upgrade() -> None:
     sa.Column('kind', sa.String(length=16), nullable=False),
     sa.Column('text', sa.Text(), nullable=False),
     sa.Column('code', sa.String(length=64), nullable=True),
-    sa.Column('name', sa.String(length=64), nullable=True),
-    sa.Column('call_id', sa.String(length=128), nullable=True),
+    sa.Column('name', sa.Text(), nullable=True),
+    sa.Column('call_id', sa.Text(), nullable=True),
     sa.Column('input', sa.JSON(), nullable=True),
     sa.Column('execution_id', sa.String(length=36), nullable=True),
     sa.Column('result', sa.Text(), nullable=True),
@@ -259,13 +262,14 @@ def upgrade() -> None:
     sa.Column('host_boot', sa.String(length=200), nullable=True),
     sa.Column('cancel_requested_at', sa.DateTime(timezone=True), nullable=True),
     sa.Column('claim', sa.Integer(), server_default='0', nullable=False),
-    sa.Column('claim_owner', sa.String(length=64), nullable=True),
+    sa.Column('claim_owner', sa.String(length=128), nullable=True),
     sa.Column('claim_until', sa.Double(), nullable=True),
     sa.Column('claim_boot', sa.String(length=64), nullable=True),
     sa.ForeignKeyConstraint(['block_id'], ['blocks.id'], name=op.f('fk_executions_block_id')),
     sa.ForeignKeyConstraint(['message_id'], ['messages.id'], name=op.f('fk_executions_message_id')),
     sa.ForeignKeyConstraint(['session_id'], ['sessions.id'], name=op.f('fk_executions_session_id')),
-    sa.PrimaryKeyConstraint('id', name=op.f('pk_executions'))
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_executions')),
+    sa.UniqueConstraint('block_id', name=op.f('uq_executions_block_id'))
     )
     with op.batch_alter_table('executions', schema=None) as batch_op:
         batch_op.create_index('ix_executions_host_created_at', ['host', 'created_at'], unique=False)
@@ -314,9 +318,7 @@ def upgrade() -> None:
     )
 
 
-
 def downgrade() -> None:
-
     op.drop_table('output_pieces')
     with op.batch_alter_table('inputs', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_inputs_execution_id'))
@@ -338,10 +340,14 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f('ix_windows_session_id'))
 
     op.drop_table('windows')
+    with op.batch_alter_table('messages', schema=None) as batch_op:
+        batch_op.drop_index('ix_messages_open_turn', sqlite_where=sa.text("status IN ('thinking', 'working')"), postgresql_where=sa.text("status IN ('thinking', 'working')"))
+
     op.drop_table('messages')
     op.drop_table('logins')
     with op.batch_alter_table('approvals', schema=None) as batch_op:
         batch_op.drop_index('ix_approvals_session_id_state')
+        batch_op.drop_index('ix_approvals_asked', sqlite_where=sa.text("state = 'pending'"), postgresql_where=sa.text("state = 'pending'"))
 
     op.drop_table('approvals')
     op.drop_table('workers')
@@ -358,4 +364,3 @@ def downgrade() -> None:
 
     op.drop_table('journal')
     op.drop_table('hosts')
-

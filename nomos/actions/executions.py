@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from datetime import datetime
 
 from nomos.clock import Moment
@@ -10,6 +11,7 @@ from nomos.domain.approvals import ApprovalKind, scopes_for
 from nomos.domain.digests import command_digest
 from nomos.domain.executions import ENDED, UNDER_WAY, Execution, Risk, State
 from nomos.domain.quiet import asks_for_secret
+from nomos.domain.telling import STOPPED_CALL
 from nomos.domain.windows import gate
 from nomos.errors import Conflict, InvalidInput
 from nomos.risk import classify
@@ -37,12 +39,17 @@ def request(
     Asked again for the same block (a turn resumed after a crash) it returns the one that is there.
 
     :raises ClaimLost: another worker has the turn. :raises InvalidInput: there is no such host.
+    :raises Conflict: the operator pressed Stop.
     """
     with store.write(now) as tx:
         sessions.check(tx, claim)
         block = messages.get_block(tx.c, block_id)
         if block.execution_id is not None:
             return executions.get(tx.c, block.execution_id)
+        if sessions.work(tx.c, claim.session_id).stop_requested:
+            raise Conflict(STOPPED_CALL)
+        if re.search("[\x00\ud800-\udfff]", command):
+            raise InvalidInput("The command holds a NUL or half a character, which no card can show. Nothing was run.")
         if hosts.by_name(tx.c, host) is None:
             known = ", ".join(other.name for other in hosts.every(tx.c)) or "none"
             raise InvalidInput(f"There is no host called {host}. Known hosts: {known}. Nothing was run.", field="host")
@@ -96,13 +103,22 @@ def claim_next(store: Store, owner: str, moment: Moment, lease: float) -> tuple[
         return executions.claim_next(tx, owner, moment, lease)
 
 
+def _take(tx: Tx, claim: ExecutionClaim) -> Execution:
+    """Lock session and execution, always in this order: two that took them the other way round would block each other.
+
+    :raises ClaimLost: another worker has it.
+    """
+    sessions.lock(tx, executions.get(tx.c, claim.execution_id).session_id)
+    return executions.check(tx, claim)
+
+
 def begin(store: Store, claim: ExecutionClaim, boot: str, now: datetime) -> Execution:
     """Note that the job is about to be sent, and which boot the host was in: from here on it may have been started.
 
     :raises ClaimLost: another worker has it.
     """
     with store.write(now) as tx:
-        executions.check(tx, claim)
+        _take(tx, claim)
         return executions.change(tx, claim.execution_id, state=State.STARTING, host_boot=boot)
 
 
@@ -112,21 +128,21 @@ def running(store: Store, claim: ExecutionClaim, now: datetime) -> Execution:
     :raises ClaimLost: another worker has it.
     """
     with store.write(now) as tx:
-        executions.check(tx, claim)
+        _take(tx, claim)
         return executions.change(tx, claim.execution_id, state=State.RUNNING, started_at=now, detail=None)
 
 
 def note(store: Store, claim: ExecutionClaim, detail: str | None, now: datetime) -> None:
     """Say on the card what is known beside the state ("connection lost, asking again in 8 s")."""
     with store.write(now) as tx:
-        if executions.check(tx, claim).detail != detail:
+        if _take(tx, claim).detail != detail:
             executions.change(tx, claim.execution_id, detail=detail)
 
 
 def note_question(store: Store, claim: ExecutionClaim, question: str, now: datetime) -> None:
     """Nothing more comes, and the last line looks like a question: say so on the card, and to the agent."""
     with store.write(now) as tx:
-        execution = executions.check(tx, claim)
+        execution = _take(tx, claim)
         if execution.question == question:
             return
         executions.change(tx, claim.execution_id, question=question, question_told=False)
@@ -139,6 +155,7 @@ def answer(store: Store, execution_id: str, text: str, now: datetime, *, by: str
     :raises NotFound: there is no such execution. :raises Conflict: it does not run, or it takes no input.
     """
     with store.write(now) as tx:
+        sessions.lock(tx, executions.get(tx.c, execution_id).session_id)
         execution = executions.get(tx.c, execution_id)
         if execution.state is not State.RUNNING:
             raise Conflict(f"It does not run now: it is {execution.state}. Nothing was sent to it.")
@@ -151,7 +168,7 @@ def answer(store: Store, execution_id: str, text: str, now: datetime, *, by: str
 def take_input(store: Store, claim: ExecutionClaim, now: datetime) -> str | None:
     """The next line to hand to the job, marked as sent before it is: a line is rather lost than typed twice."""
     with store.write(now) as tx:
-        executions.check(tx, claim)
+        _take(tx, claim)
         return inputs.take(tx, claim.execution_id)
 
 
@@ -170,7 +187,7 @@ def finish(
     :raises ClaimLost: another worker has it.
     """
     with store.write(now) as tx:
-        before = executions.check(tx, claim)
+        before = _take(tx, claim)
         execution = executions.change(
             tx,
             claim.execution_id,
@@ -188,7 +205,7 @@ def finish(
 def put_off(store: Store, claim: ExecutionClaim, moment: Moment, wait: float, detail: str) -> None:
     """Give the execution back for ``wait`` seconds: the host cannot be asked now."""
     with store.write(moment.now) as tx:
-        executions.check(tx, claim)
+        _take(tx, claim)
         executions.change(tx, claim.execution_id, detail=detail)
         executions.release(tx, claim, until=moment.ticks + wait)
 

@@ -29,13 +29,21 @@ class Batch:
     def __bool__(self) -> bool:
         return bool(self.texts or self.outputs)
 
+    def extend(self, later: Batch) -> None:
+        """Put what a later batch holds behind what this one does."""
+        for place, pieces in later.texts.items():
+            self.texts.setdefault(place, []).extend(pieces)
+        for claim, parts in later.outputs.items():
+            self.outputs.setdefault(claim, []).extend(parts)
+
 
 def commit(store: Store, batch: Batch, clock: Clock, cap: int) -> frozenset[Claim | ExecutionClaim]:
     """Write a batch in one transaction. Returns the claims that were lost: their pieces are thrown away."""
     lost: set[Claim | ExecutionClaim] = set()
     with store.write(clock.now()) as tx:
         checked: dict[Claim, bool] = {}
-        for (claim, block_id), pieces in batch.texts.items():
+        # Sorted, sessions before executions: two that lock several rows must not wait for each other.
+        for (claim, block_id), pieces in sorted(batch.texts.items(), key=lambda item: item[0][0].session_id):
             if claim not in checked:
                 try:
                     sessions.check(tx, claim)
@@ -45,7 +53,7 @@ def commit(store: Store, batch: Batch, clock: Clock, cap: int) -> frozenset[Clai
                     lost.add(claim)
             if checked[claim]:
                 messages.append_text(tx, block_id, claim.session_id, "".join(pieces))
-        for execution_claim, parts in batch.outputs.items():
+        for execution_claim, parts in sorted(batch.outputs.items(), key=lambda item: item[0].execution_id):
             try:
                 execution = executions.check(tx, execution_claim)
             except ClaimLost:
@@ -94,13 +102,19 @@ class Gatherer:
             raise ClaimLost
 
     def flush(self) -> None:
-        """Commit all that has gathered, now."""
+        """Commit all that has gathered, now. If that fails nothing of it is lost: the next commit has it first."""
         with self._committing:
             with self._changed:
                 batch, self._batch = self._batch, Batch()
             if not batch:
                 return
-            lost = commit(self._store, batch, self._clock, self._cap)
+            try:
+                lost = commit(self._store, batch, self._clock, self._cap)
+            except BaseException:
+                with self._changed:
+                    batch.extend(self._batch)
+                    self._batch = batch
+                raise
             with self._changed:
                 self._lost |= lost
 

@@ -68,7 +68,7 @@ def note_facts(
 ) -> Host:
     """The host was reached and can be used. The folder for jobs, once known, stays."""
     with store.write(now) as tx:
-        host = hosts.get(tx.c, host_id)
+        host = hosts.lock(tx, host_id)
         return hosts.change(
             tx, host_id, state=HostState.REACHABLE, boot=boot, job_base=host.job_base or job_base, system=system,
             latency_ms=round(latency_ms, 1), detail=None, checked_at=now, test_requested=False,

@@ -27,6 +27,7 @@ def add_first(store: Store, name: str, password_hash: str, now: datetime) -> Use
     :raises Conflict: there is one already.
     """
     with store.write(now) as tx:
+        users.lock(tx)
         if users.count(tx.c):
             raise Conflict("Nomos is set up already: sign in. Nothing was changed.")
         return users.add(tx, _checked(name), password_hash)

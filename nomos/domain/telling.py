@@ -6,6 +6,7 @@ Output of hosts travels as a JSON string inside an event or as the body of a too
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from typing import Any
 
@@ -23,11 +24,11 @@ def clip(text: str, limit: int) -> str:
         head, tail = limit * 2 // 5, limit * 3 // 5
         left_out = len(text) - head - tail
         text = f"{text[:head]}\n[… {left_out} characters left out; read_output shows them …]\n{text[-tail:]}"
-    return text.encode("utf-8", "replace").decode("utf-8") if _has_surrogate(text) else text
+    return _storable(text)
 
 
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+def _storable(text: str) -> str:
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def outcome(execution: Execution) -> str:
@@ -61,7 +62,7 @@ def tool_result(execution: Execution, output: str) -> str:
 
 
 def _event(content: dict[str, Any]) -> str:
-    return _PREFIX + json.dumps(content, ensure_ascii=False)
+    return _PREFIX + _storable(json.dumps(content, ensure_ascii=False))
 
 
 def execution_ended(execution: Execution, output: str) -> str:
@@ -138,6 +139,11 @@ def turn_interrupted(detail: str) -> str:
 INTERRUPTED_CALL = (
     "This call was interrupted before its result was stored. Whether it took effect is not known: "
     "check the state of things before you call it again."
+)
+
+CUT_SHORT_CALL = (
+    "The turn ended before this call had its result. You are told how the command ends; "
+    "read_output shows what it has printed."
 )
 
 STOPPED_CALL = "The operator pressed Stop before this call had a result. It was not started by this turn any more."

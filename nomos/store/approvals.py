@@ -11,7 +11,7 @@ from nomos.domain.approvals import Approval, ApprovalKind, ApprovalState, Route
 from nomos.domain.events import Type
 from nomos.domain.executions import Risk
 from nomos.domain.windows import Scope
-from nomos.errors import NotFound
+from nomos.errors import Conflict, NotFound
 from nomos.store.rows import approvals
 from nomos.store.transaction import AnyRow, Tx
 
@@ -111,12 +111,17 @@ def settle(
     tx: Tx, approval: Approval, state: ApprovalState, *, by: str, route: Route | None, scope: Scope | None,
     note: str | None, tells: bool,
 ) -> Approval:  # fmt: skip
-    """Write the decision down. ``tells``: the agent has to hear of it in an event of its own."""
-    tx.c.execute(
+    """Write the decision down. ``tells``: the agent has to hear of it in an event of its own.
+
+    :raises Conflict: it is not pending any more.
+    """
+    settled = tx.c.execute(
         update(approvals)
         .where(approvals.c.id == approval.id, approvals.c.state == ApprovalState.PENDING)
         .values(state=state, decided_at=tx.at, decided_by=by, route=route, scope=scope, note=note, tells=tells)
     )
+    if settled.rowcount != 1:
+        raise Conflict("This was decided meanwhile. Nothing was changed.")
     tx.touch(Type.APPROVAL_CHANGED, approval.id)
     tx.touch_session(approval.session_id)
     return get(tx.c, approval.id)

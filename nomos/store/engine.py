@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 from flask import Flask
 from pysqlite3 import dbapi2  # the wheel brings its own, newer SQLite
 from sqlalchemy import Connection, Engine, event, select, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from nomos.clock import Moment
 from nomos.store import journal
@@ -136,7 +137,7 @@ class Store:
 
     def prepare(self, now: datetime) -> None:
         """Write the journal's head row if the database is new."""
-        with self.write(now) as tx:
+        with contextlib.suppress(IntegrityError), self.write(now) as tx:  # another process was first
             if tx.c.execute(select(journal_head.c.id)).one_or_none() is None:
                 tx.c.execute(journal_head.insert().values(id=1, epoch=secrets.token_hex(4), seq=0, floor=0))
 

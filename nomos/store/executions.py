@@ -13,7 +13,7 @@ from nomos.clock import Moment
 from nomos.domain.events import Type
 from nomos.domain.executions import CONTINUES, Execution, Risk, State, may_become
 from nomos.errors import ClaimLost, Conflict, NotFound
-from nomos.store.rows import executions, hosts
+from nomos.store.rows import blocks, executions, hosts, messages
 from nomos.store.transaction import AnyRow, Tx
 
 
@@ -109,9 +109,15 @@ def host_boot(c: Connection, execution_id: str) -> str | None:
 
 
 def of_session(c: Connection, session_id: str) -> tuple[Execution, ...]:
-    """All executions of a session, in the order they were asked for."""
-    statement = select(executions).where(executions.c.session_id == session_id)
-    return tuple(_value(row) for row in c.execute(statement.order_by(executions.c.created_at, executions.c.id)))
+    """All executions of a session, in the order they were asked for, which wall time does not always tell."""
+    statement = (
+        select(executions)
+        .join(messages, messages.c.id == executions.c.message_id)
+        .join(blocks, blocks.c.id == executions.c.block_id)
+        .where(executions.c.session_id == session_id)
+        .order_by(messages.c.position, blocks.c.position)
+    )
+    return tuple(_value(row) for row in c.execute(statement))
 
 
 def search(
@@ -252,7 +258,7 @@ def check(tx: Tx, claim: ExecutionClaim) -> Execution:
 
 def renew(tx: Tx, claims: Sequence[ExecutionClaim], moment: Moment, lease: float) -> None:
     """Prolong the leases of all executions that one worker follows."""
-    for claim in claims:
+    for claim in sorted(claims, key=lambda each: each.execution_id):  # the order in which growth locks them too
         tx.c.execute(
             update(executions)
             .where(executions.c.id == claim.execution_id, executions.c.claim == claim.number)

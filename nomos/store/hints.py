@@ -41,9 +41,8 @@ class SocketHints:
         self._folder = folder
 
     def send(self) -> None:
-        if not self._folder.is_dir():
-            return
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        # What was committed stays committed: a folder that just went, or too many open files, costs the hint only.
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.setblocking(False)
             for path in self._folder.iterdir():
                 try:

@@ -79,6 +79,15 @@ def get(c: Connection, host_id: str) -> Host:
     return _value(row)
 
 
+def lock(tx: Tx, host_id: str) -> Host:
+    """Take the host's row for this transaction.
+
+    :raises NotFound: there is none.
+    """
+    tx.c.execute(select(hosts.c.id).where(hosts.c.id == host_id).with_for_update())
+    return get(tx.c, host_id)
+
+
 def by_name(c: Connection, name: str) -> Host | None:
     """The host of this name."""
     row = c.execute(select(hosts).where(hosts.c.name == name)).one_or_none()
@@ -113,4 +122,5 @@ def remove(tx: Tx, host_id: str) -> None:
     """Take a host out of the inventory. Its executions stay."""
     host = get(tx.c, host_id)
     tx.c.execute(delete(hosts).where(hosts.c.id == host_id))
-    tx.record(Type.HOST_CHANGED, host_id, {"id": host_id, "name": host.name, "removed": True}, session_id=None)
+    gone = {"id": host_id, "name": host.name, "removed": True}
+    tx.record_removal(Type.HOST_CHANGED, host_id, gone, session_id=None, host=host.name)

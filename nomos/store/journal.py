@@ -147,11 +147,12 @@ def prune_growth(tx: Tx, older_than: datetime) -> int:
         select(blocks.c.id).join(message_rows, message_rows.c.id == blocks.c.message_id)
         .where(message_rows.c.status.not_in(OPEN))
     )  # fmt: skip
+    taken_back = (journal.c.type == Type.MESSAGE_DELTA) & journal.c.about.not_in(select(blocks.c.id))
     ended_executions = select(execution_rows.c.id).where(execution_rows.c.state.in_(EXECUTION_ENDED))
     doomed = (
         journal.c.type.in_(GROWING)
         & (journal.c.at < older_than)
-        & (journal.c.about.in_(ended_blocks) | journal.c.about.in_(ended_executions))
+        & (journal.c.about.in_(ended_blocks) | journal.c.about.in_(ended_executions) | taken_back)
     )
     return _drop(tx, doomed)
 
@@ -165,7 +166,8 @@ def _drop(tx: Tx, doomed: Any) -> int:
     highest = tx.c.execute(select(func.max(journal.c.seq)).where(doomed)).scalar_one()
     if highest is None:
         return 0
-    gone = tx.c.execute(delete(journal).where(doomed)).rowcount
+    # Meanwhile more may have become doomed: what lies above the new floor must not go.
+    gone = tx.c.execute(delete(journal).where(doomed, journal.c.seq <= highest)).rowcount
     tx.c.execute(update(journal_head).where(journal_head.c.floor < highest).values(floor=highest))
     return int(gone)
 

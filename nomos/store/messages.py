@@ -9,9 +9,19 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select, update
 
 from nomos.domain.events import Type
-from nomos.domain.messages import OPEN, Answer, Block, BlockKind, Message, MessageStatus, Origin, Role
+from nomos.domain.messages import (
+    OPEN,
+    TRANSITIONS,
+    Answer,
+    Block,
+    BlockKind,
+    Message,
+    MessageStatus,
+    Origin,
+    Role,
+)
 from nomos.domain.replies import Reply
-from nomos.errors import NotFound
+from nomos.errors import Conflict, NotFound
 from nomos.store.rows import answers, blocks, messages
 from nomos.store.transaction import AnyRow, Tx
 
@@ -124,6 +134,12 @@ def open_turn(c: Connection, session_id: str) -> Message | None:
     return None if row is None else _with_blocks(c, [row])[0]
 
 
+def last_of_agent(c: Connection, session_id: str) -> str | None:
+    """The id of the agent's newest message."""
+    statement = select(messages.c.id).where(messages.c.session_id == session_id, messages.c.role == Role.AGENT)
+    return c.execute(statement.order_by(messages.c.position.desc()).limit(1)).scalar_one_or_none()
+
+
 def unanswered(c: Connection, session_id: str) -> bool:
     """Whether the operator wrote something after the last turn began."""
     last_turn = (
@@ -145,10 +161,19 @@ def unanswered(c: Connection, session_id: str) -> bool:
 
 
 def set_status(tx: Tx, message_id: str, status: MessageStatus) -> None:
-    """Change an agent message's status."""
+    """Change an agent message's status, only along a drawn arrow.
+
+    :raises Conflict: there is no such arrow.
+    """
+    before = [state for state, after in TRANSITIONS.items() if status in after]
     row = tx.c.execute(
-        update(messages).where(messages.c.id == message_id).values(status=status).returning(messages.c.session_id)
-    ).one()
+        update(messages)
+        .where(messages.c.id == message_id, messages.c.status.in_(before))
+        .values(status=status)
+        .returning(messages.c.session_id)
+    ).one_or_none()
+    if row is None:
+        raise Conflict(f"This message cannot become {status} any more. Nothing was changed.")
     tx.touch(Type.MESSAGE_CHANGED, message_id)
     tx.touch_session(row.session_id)
 
@@ -252,7 +277,7 @@ def remove_blocks(tx: Tx, session_id: str, removed: Sequence[Block]) -> None:
             "step": block.step,
             "removed": True,
         }
-        tx.record(Type.BLOCK_CHANGED, block.id, data, session_id=session_id)
+        tx.record_removal(Type.BLOCK_CHANGED, block.id, data, session_id=session_id)
 
 
 def add_answer(tx: Tx, message_id: str, step: int, reply: Reply, nudge: str | None) -> None:

@@ -6,9 +6,9 @@ from sqlalchemy import Connection, select, update
 
 from nomos.domain.events import Type
 from nomos.domain.executions import Risk
-from nomos.domain.plans import Plan, PlanState, Step
-from nomos.errors import NotFound
-from nomos.store.rows import plans
+from nomos.domain.plans import TRANSITIONS, Plan, PlanState, Step
+from nomos.errors import Conflict, NotFound
+from nomos.store.rows import blocks, messages, plans
 from nomos.store.transaction import AnyRow, Tx
 
 
@@ -66,12 +66,25 @@ def get(c: Connection, plan_id: str) -> Plan:
 
 def latest(c: Connection, session_id: str) -> Plan | None:
     """The plan proposed last in a session."""
-    statement = select(plans).where(plans.c.session_id == session_id)
-    row = c.execute(statement.order_by(plans.c.created_at.desc(), plans.c.id).limit(1)).one_or_none()
+    # By its place in the timeline: wall time may have been set back between two of them.
+    statement = (
+        select(plans)
+        .join(messages, messages.c.id == plans.c.message_id)
+        .join(blocks, blocks.c.id == plans.c.block_id)
+        .where(plans.c.session_id == session_id)
+        .order_by(messages.c.position.desc(), blocks.c.position.desc())
+    )
+    row = c.execute(statement.limit(1)).one_or_none()
     return None if row is None else _value(row)
 
 
 def set_state(tx: Tx, plan_id: str, state: PlanState) -> None:
-    """Change a plan's state."""
-    tx.c.execute(update(plans).where(plans.c.id == plan_id).values(state=state))
+    """Change a plan's state, only along a drawn arrow.
+
+    :raises Conflict: there is no such arrow.
+    """
+    before = [old for old, after in TRANSITIONS.items() if state in after]
+    changed = tx.c.execute(update(plans).where(plans.c.id == plan_id, plans.c.state.in_(before)).values(state=state))
+    if changed.rowcount != 1:
+        raise Conflict(f"This plan cannot become {state} any more. Nothing was changed.")
     tx.touch(Type.PLAN_CHANGED, plan_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -61,6 +62,26 @@ class Utc(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+class Words(TypeDecorator[str]):
+    """Text of any length from people, hosts and models.
+
+    PostgreSQL takes no NUL and neither engine a lone surrogate: they become U+FFFD here, once for everybody.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(
+        self,
+        value: str | None,
+        dialect: Dialect,  # noqa: ARG002 - SQLAlchemy's signature
+    ) -> str | None:
+        return None if value is None else _UNSTORABLE.sub("\ufffd", value)
+
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
 def _id(name: str = "id", **more: Any) -> Column[str]:
     return Column(name, String(36), **more)
 
@@ -69,7 +90,7 @@ def _claim() -> list[Column[Any]]:
     """The columns of a claim: its number, who holds it, and until when (ticks of which boot)."""
     return [
         Column("claim", Integer, nullable=False, server_default="0"),
-        Column("claim_owner", String(64)),
+        Column("claim_owner", String(128)),
         Column("claim_until", Double),
         Column("claim_boot", String(64)),
     ]
@@ -79,7 +100,7 @@ sessions = Table(
     "sessions",
     metadata,
     _id(primary_key=True),
-    Column("title", String(200), nullable=False),
+    Column("title", Words, nullable=False),
     Column("titled_by_operator", Boolean, nullable=False, server_default="0"),
     Column("state", String(16), nullable=False),
     Column("ending", String(16), nullable=False),
@@ -105,13 +126,16 @@ messages = Table(
     Column("role", String(16), nullable=False),
     Column("origin", String(16), nullable=False),
     Column("status", String(16), nullable=False),
-    Column("client_id", String(64)),
+    Column("client_id", Words),
     Column("created_at", Utc, nullable=False),
     Column("tries", Integer, nullable=False, server_default="0"),
     Column("waits", Integer, nullable=False, server_default="0"),
     UniqueConstraint("session_id", "position"),
     UniqueConstraint("session_id", "client_id"),
 )
+# The last guard: at most one turn of a session is open, whatever the code above does.
+_OPEN_TURN = messages.c.status.in_(["thinking", "working"])
+Index("ix_messages_open_turn", messages.c.session_id, unique=True, sqlite_where=_OPEN_TURN, postgresql_where=_OPEN_TURN)
 
 blocks = Table(
     "blocks",
@@ -121,13 +145,13 @@ blocks = Table(
     Column("position", Integer, nullable=False),
     Column("step", Integer, nullable=False),
     Column("kind", String(16), nullable=False),
-    Column("text", Text, nullable=False),
+    Column("text", Words, nullable=False),
     Column("code", String(64)),
-    Column("name", String(64)),
-    Column("call_id", String(128)),
+    Column("name", Words),
+    Column("call_id", Words),
     Column("input", JSON),
     Column("execution_id", String(36)),
-    Column("result", Text),
+    Column("result", Words),
     Column("is_error", Boolean, nullable=False, server_default="0"),
     UniqueConstraint("message_id", "position"),
 )
@@ -138,9 +162,9 @@ answers = Table(
     Column("message_id", ForeignKey("messages.id"), primary_key=True),
     Column("step", Integer, primary_key=True),
     Column("content", JSON, nullable=False),
-    Column("stop_reason", String(64), nullable=False),
-    Column("nudge", Text),
-    Column("model", String(200), nullable=False),
+    Column("stop_reason", Words, nullable=False),
+    Column("nudge", Words),
+    Column("model", Words, nullable=False),
     Column("input_tokens", Integer),
     Column("output_tokens", Integer),
     Column("cache_read_tokens", Integer),
@@ -156,8 +180,8 @@ plans = Table(
     Column("session_id", ForeignKey("sessions.id"), nullable=False, index=True),
     Column("message_id", ForeignKey("messages.id"), nullable=False),
     Column("block_id", ForeignKey("blocks.id"), nullable=False),
-    Column("goal", Text, nullable=False),
-    Column("verify", Text, nullable=False),
+    Column("goal", Words, nullable=False),
+    Column("verify", Words, nullable=False),
     Column("steps", JSON, nullable=False),
     Column("state", String(16), nullable=False),
     Column("created_at", Utc, nullable=False),
@@ -189,10 +213,10 @@ executions = Table(
     Column("message_id", ForeignKey("messages.id"), nullable=False),
     Column("block_id", ForeignKey("blocks.id"), nullable=False),
     Column("host", String(64), nullable=False),
-    Column("command", Text, nullable=False),
-    Column("reason", Text, nullable=False),
+    Column("command", Words, nullable=False),
+    Column("reason", Words, nullable=False),
     Column("risk", String(16), nullable=False),
-    Column("risk_why", Text, nullable=False),
+    Column("risk_why", Words, nullable=False),
     Column("state", String(16), nullable=False),
     Column("digest", String(64), nullable=False),
     Column("asynchronous", Boolean, nullable=False),
@@ -210,16 +234,17 @@ executions = Table(
     Column("omitted_to", BigInteger),
     Column("truncated", Boolean, nullable=False, server_default="0"),
     Column("last_output_at", Utc),
-    Column("question", Text),
+    Column("question", Words),
     Column("question_told", Boolean, nullable=False, server_default="0"),
     Column("parallel", Boolean, nullable=False, server_default="0"),
     Column("approval_id", String(36)),
     Column("plan_id", String(36)),
     Column("window_id", String(36)),
-    Column("detail", Text),
+    Column("detail", Words),
     Column("host_boot", String(200)),
     Column("cancel_requested_at", Utc),
     *_claim(),
+    UniqueConstraint("block_id"),  # one call starts one command
 )
 Index("ix_executions_session_id_created_at", executions.c.session_id, executions.c.created_at)
 Index("ix_executions_state", executions.c.state)
@@ -239,7 +264,7 @@ inputs = Table(
     metadata,
     _id(primary_key=True),
     Column("execution_id", ForeignKey("executions.id"), nullable=False, index=True),
-    Column("text", Text, nullable=False),
+    Column("text", Words, nullable=False),
     Column("secret", Boolean, nullable=False),
     Column("by", String(64), nullable=False),
     Column("at", Utc, nullable=False),
@@ -257,10 +282,10 @@ approvals = Table(
     Column("execution_id", String(36)),
     Column("plan_id", String(36)),
     Column("risk", String(16), nullable=False),
-    Column("title", Text, nullable=False),
-    Column("command", Text),
+    Column("title", Words, nullable=False),
+    Column("command", Words),
     Column("host", String(64)),
-    Column("reason", Text, nullable=False),
+    Column("reason", Words, nullable=False),
     Column("digest", String(64), nullable=False),
     Column("scopes", JSON, nullable=False),
     Column("requested_at", Utc, nullable=False),
@@ -269,10 +294,12 @@ approvals = Table(
     Column("decided_by", String(64)),
     Column("route", String(16)),
     Column("scope", String(16)),
-    Column("note", Text),
+    Column("note", Words),
     Column("told_at", Utc),
     Column("tells", Boolean, nullable=False, server_default="0"),
 )
+_PENDING = approvals.c.state == "pending"
+Index("ix_approvals_asked", approvals.c.execution_id, unique=True, sqlite_where=_PENDING, postgresql_where=_PENDING)
 Index("ix_approvals_session_id_state", approvals.c.session_id, approvals.c.state)
 
 hosts = Table(
@@ -283,21 +310,21 @@ hosts = Table(
     Column("address", String(255), nullable=False),
     Column("port", Integer, nullable=False),
     Column("user", String(64), nullable=False),
-    Column("key_path", Text),
-    Column("host_key", Text),
+    Column("key_path", Words),
+    Column("host_key", Words),
     Column("fingerprint", String(64)),
-    Column("offered_key", Text),
+    Column("offered_key", Words),
     Column("offered_fingerprint", String(64)),
-    Column("job_base", Text),
+    Column("job_base", Words),
     Column("boot", String(200)),
-    Column("system", Text),
+    Column("system", Words),
     Column("latency_ms", Double),
     Column("state", String(16), nullable=False),
-    Column("detail", Text),
+    Column("detail", Words),
     Column("checked_at", Utc),
     Column("test_requested", Boolean, nullable=False, server_default="0"),
     Column("practice", Boolean, nullable=False, server_default="0"),
-    Column("interpreter", Text),
+    Column("interpreter", Words),
     Column("created_at", Utc, nullable=False),
 )
 
@@ -306,7 +333,7 @@ users = Table(
     metadata,
     _id(primary_key=True),
     Column("name", String(64), nullable=False, unique=True),
-    Column("password_hash", Text, nullable=False),
+    Column("password_hash", Words, nullable=False),
     Column("created_at", Utc, nullable=False),
 )
 
@@ -357,11 +384,11 @@ journal_head = Table(
 workers = Table(
     "workers",
     metadata,
-    Column("owner", String(64), primary_key=True),
+    Column("owner", String(128), primary_key=True),
     Column("seen_ticks", Double, nullable=False),
     Column("seen_boot", String(64), nullable=False),
     Column("seen_at", Utc, nullable=False),
-    Column("model", String(200), nullable=False),
+    Column("model", Words, nullable=False),
     Column("model_state", String(16), nullable=False),
-    Column("model_detail", Text),
+    Column("model_detail", Words),
 )

@@ -204,7 +204,7 @@ def release_all(tx: Tx, owner: str) -> None:
 
 def refresh_state(tx: Tx, session_id: str) -> None:
     """Derive the session's state anew; record it if it changed."""
-    row = tx.c.execute(select(sessions).where(sessions.c.id == session_id)).one()
+    row = tx.c.execute(select(sessions).where(sessions.c.id == session_id).with_for_update()).one()
     turn_open = tx.c.execute(
         select(func.count())
         .select_from(messages)

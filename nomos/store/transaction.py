@@ -31,6 +31,7 @@ class Tx:
     c: Connection
     at: datetime
     records: dict[tuple[Type, str, int], Record] = field(default_factory=dict)
+    recorded: int = 0
     sessions: dict[str, None] = field(default_factory=dict)
 
     def touch(self, type_: Type, about: str) -> None:
@@ -45,4 +46,12 @@ class Tx:
         self, type_: Type, about: str, data: dict[str, Any], *, session_id: str | None, host: str | None = None
     ) -> None:
         """Add an entry that carries its own data: growth, or something that is no longer there."""
-        self.records[type_, about, len(self.records) + 1] = Record(type_, about, session_id, host, data)
+        self.recorded += 1
+        self.records[type_, about, self.recorded] = Record(type_, about, session_id, host, data)
+
+    def record_removal(
+        self, type_: Type, about: str, data: dict[str, Any], *, session_id: str | None, host: str | None = None
+    ) -> None:
+        """Add the entry of a thing that is gone. Its state can no longer be read, so no earlier touch asks for it."""
+        self.records.pop((type_, about, 0), None)
+        self.record(type_, about, data, session_id=session_id, host=host)

@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import Connection, delete, func, select, update
 
 from nomos.errors import Conflict
-from nomos.store.rows import logins, tokens, users
+from nomos.store.rows import journal_head, logins, tokens, users
 from nomos.store.transaction import Tx
 
 TOKEN_PREFIX = "nomos_"  # noqa: S105 - not a secret, but how one begins
@@ -44,11 +44,17 @@ def count(c: Connection) -> int:
     return c.execute(select(func.count()).select_from(users)).scalar_one()
 
 
+def lock(tx: Tx) -> None:
+    """Let only one transaction at a time add operators: two that both count none would both add the first."""
+    tx.c.execute(select(journal_head.c.id).with_for_update()).one()
+
+
 def add(tx: Tx, name: str, password_hash: str) -> User:
     """Add an operator.
 
     :raises Conflict: the name is taken.
     """
+    lock(tx)
     if by_name(tx.c, name) is not None:
         raise Conflict(f"There is already an operator called {name}. Nothing was added.")
     user = User(str(uuid.uuid4()), name, password_hash)
@@ -94,6 +100,7 @@ def add_token(tx: Tx, name: str, scopes: frozenset[str]) -> str:
 
     :raises Conflict: the name is taken.
     """
+    lock(tx)
     if tx.c.execute(select(tokens.c.id).where(tokens.c.name == name)).one_or_none() is not None:
         raise Conflict(f"There is already a token called {name}. Nothing was added.")
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
