@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from nomos.actions.closing import STOPPED_NOTICE, close_turn
 from nomos.actions.executions import request_cancellation
 from nomos.domain.executions import UNDER_WAY
-from nomos.domain.messages import BlockKind, MessageStatus
+from nomos.domain.messages import MessageStatus
 from nomos.domain.sessions import Ending, Session
+from nomos.domain.telling import STOPPED_CALL
 from nomos.errors import InvalidInput
 from nomos.store import executions, messages, sessions
 from nomos.store.engine import Store
@@ -25,8 +27,8 @@ def short_title(text: str) -> str:
 def open_session(store: Store, title: str | None, now: datetime) -> Session:
     """Open a session; without a title it takes the operator's first words later."""
     with store.write(now) as tx:
-        session = sessions.add(tx, short_title(title) if title else UNTITLED)
-        if title:
+        session = sessions.add(tx, short_title(title) if title and title.strip() else UNTITLED)
+        if title and title.strip():
             sessions.change(tx, session.id, titled_by_operator=True)
         return sessions.get(tx.c, session.id)
 
@@ -50,21 +52,19 @@ def change(store: Store, session_id: str, now: datetime, *, title: str | None, a
 def stop(store: Store, session_id: str, now: datetime, *, with_executions: bool, by: str) -> Session:
     """End the session's turn, and its running executions if asked. Nothing goes on by itself until the operator writes.
 
-    The turn and the executions are shown as ended only once that is confirmed.
+    The turn and the executions are shown as ended only once that is confirmed. What was due is due no more: words
+    that no turn has answered yet are read with the operator's next ones.
     """
     with store.write(now) as tx:
         sessions.lock(tx, session_id)
         held = sessions.held(tx.c, session_id)
         turn = messages.open_turn(tx.c, session_id)
-        if turn is not None and held:
-            sessions.change(tx, session_id, stop_requested=True)
-        elif turn is not None:
-            messages.add_block(tx, turn.id, BlockKind.NOTICE, text="Stopped by you.", code="stopped")
-            messages.set_status(tx, turn.id, MessageStatus.STOPPED)
-            sessions.change(tx, session_id, ending=Ending.STOPPED)
+        if turn is not None and not held:
+            close_turn(tx, turn, MessageStatus.STOPPED, open_calls=STOPPED_CALL, notice=STOPPED_NOTICE, code="stopped")
+        # Written now and not when the turn has ended: what the operator writes in between takes it back.
+        sessions.change(tx, session_id, ending=Ending.STOPPED, stop_requested=turn is not None and held)
+        if not held:  # a turn whose worker died has to be found again, to be ended
             sessions.forget_due(tx, session_id)
-        else:
-            sessions.change(tx, session_id, ending=Ending.STOPPED)
         if with_executions:
             for execution in executions.of_session(tx.c, session_id):
                 if execution.state in UNDER_WAY:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from nomos.actions.closing import STOPPED_NOTICE, WAITING_CODE, close_turn, drop_waiting_notice
 from nomos.clock import Moment
 from nomos.domain import telling
 from nomos.domain.approvals import Approval, ApprovalState, Verdict
@@ -21,8 +22,6 @@ from nomos.store.sessions import Claim
 from nomos.store.transaction import Tx
 
 TOLD_OUTPUT = 64 * 1024  # bytes of output looked at for one event or result, before it is clipped
-
-WAITING_CODE = "model_waits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +55,11 @@ def _begin(tx: Tx, claim: Claim, limits: Limits) -> Turn | None:
         put_off = messages.counts(tx.c, before.id)[1] > 0
         if not (put_off and spoken):
             return Turn(claim, before, resumed=True)
-        _drop_waiting_notice(tx, before)
-        messages.add_block(
-            tx, before.id, BlockKind.NOTICE, code="superseded",
-            text="The model service had not answered yet when you wrote again. This turn was given up; "
+        close_turn(
+            tx, before, MessageStatus.FAILED, open_calls=telling.INTERRUPTED_CALL, code="superseded",
+            notice="The model service had not answered yet when you wrote again. This turn was given up; "
             "all results that were in are kept, and nothing is run again.",
         )  # fmt: skip
-        messages.set_status(tx, before.id, MessageStatus.FAILED)
     ended = executions.not_continued(tx.c, session_id)
     asking = executions.asking(tx.c, session_id)
     told = approvals.untold(tx.c, session_id)
@@ -167,7 +164,7 @@ def accept(
         messages.add_answer(tx, message_id, step, reply, nudge)
         messages.set_counts(tx, message_id, tries=0, waits=0)
         message = messages.get(tx.c, message_id)
-        _drop_waiting_notice(tx, message)
+        drop_waiting_notice(tx, message)
         if message.status is MessageStatus.THINKING:
             messages.set_status(tx, message_id, MessageStatus.WORKING)
         before = {block.id: block for block in message.blocks}
@@ -249,22 +246,26 @@ def note_try(store: Store, claim: Claim, message_id: str, step: int, tries: int,
 
 
 def put_off(store: Store, claim: Claim, message_id: str, moment: Moment, wait: float, notice: str) -> None:
-    """Give the turn back for ``wait`` seconds: it stays open and goes on by itself."""
+    """Give the turn back for ``wait`` seconds: it stays open and goes on by itself. If Stop came first it ends here."""
     with store.write(moment.now) as tx:
         sessions.check(tx, claim)
         message = messages.get(tx.c, message_id)
-        _drop_waiting_notice(tx, message)
+        if sessions.work(tx.c, claim.session_id).stop_requested:
+            close_turn(
+                tx, message, MessageStatus.STOPPED, open_calls=telling.STOPPED_CALL, notice=STOPPED_NOTICE,
+                code="stopped",
+            )  # fmt: skip
+            sessions.release(tx, claim, None)
+            return
+        drop_waiting_notice(tx, message)
         messages.add_block(tx, message_id, BlockKind.NOTICE, text=notice, code=WAITING_CODE)
         if message.status is MessageStatus.THINKING:
             messages.set_status(tx, message_id, MessageStatus.WORKING)
         messages.set_counts(tx, message_id, tries=0, waits=messages.counts(tx.c, message_id)[1] + 1)
         sessions.release(tx, claim, None)
-        sessions.make_due(tx, claim.session_id, wait=wait, moment=moment)
-
-
-def _drop_waiting_notice(tx: Tx, message: Message) -> None:
-    waiting = [block for block in message.blocks if block.kind is BlockKind.NOTICE and block.code == WAITING_CODE]
-    messages.remove_blocks(tx, message.session_id, waiting)
+        # What the operator wrote meanwhile does not wait: it supersedes this turn at once.
+        spoken = messages.unanswered(tx.c, claim.session_id)
+        sessions.make_due(tx, claim.session_id, wait=0.0 if spoken else wait, moment=moment)
 
 
 def end(
@@ -286,20 +287,7 @@ def end(
     """
     with store.write(now) as tx:
         sessions.check(tx, claim)
-        message = messages.get(tx.c, message_id)
-        _drop_waiting_notice(tx, message)
-        for block in message.blocks:
-            if block.kind is BlockKind.TOOL_CALL and block.result is None and open_calls is not None:
-                messages.change_block(tx, block.id, result=_closing(tx, block, open_calls), is_error=True)
-        if notice is not None:
-            messages.add_block(tx, message_id, BlockKind.NOTICE, text=notice, code=code)
-        messages.set_status(tx, message_id, status)
-        sessions.release(tx, claim, ending)
-
-
-def _closing(tx: Tx, block: Block, words: str) -> str:
-    """What an open call is closed with: its execution's true state where it has one."""
-    if block.execution_id is None:
-        return words
-    execution = executions.get(tx.c, block.execution_id)
-    return f"{telling.outcome(execution)}. {words}"
+        close_turn(tx, messages.get(tx.c, message_id), status, open_calls=open_calls, notice=notice, code=code)
+        # Stop wrote its own ending; what the operator wrote after it has taken that back.
+        stopped = sessions.work(tx.c, claim.session_id).stop_requested
+        sessions.release(tx, claim, None if stopped else ending)

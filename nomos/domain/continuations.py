@@ -56,14 +56,16 @@ def decide(
         has not been told. :param ended: executions whose result the agent has not been given. :param asking: running
         ones that look as if they waited for an answer, of which the agent has not been told.
     The operator's own acts always start a turn. Results do so while the window is open; read-only ones also for the
-    same time after the operator's last word. What the operator stopped wakes nobody.
+    same time after the operator's last word. What the operator stopped wakes nobody until the operator acts again.
     """
+    if ending is Ending.STOPPED:
+        return Decision(Wake.SLEEP)
     if spoken:
         return Decision(Wake.RUN, Origin.OPERATOR)
     if decided:
         return Decision(Wake.RUN, Origin.DECISION)
     results = [*(execution for execution in ended if execution.state is not State.CANCELLED), *asking]
-    if not results or ending is Ending.STOPPED:
+    if not results:
         return Decision(Wake.SLEEP)
     if window is not None and window.is_open(now):
         if window.continuations >= limits.max_continuations:
