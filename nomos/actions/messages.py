@@ -7,13 +7,13 @@ from datetime import datetime
 from nomos.actions.approvals import settle_in
 from nomos.actions.sessions import short_title
 from nomos.domain import telling
-from nomos.domain.approvals import ApprovalState, Route, Verdict
+from nomos.domain.approvals import Approval, ApprovalState, Route, Verdict
 from nomos.domain.assent import Reading, read
 from nomos.domain.executions import Risk
 from nomos.domain.messages import Message, Origin, Role
 from nomos.domain.sessions import Ending
 from nomos.errors import ClientIdReused
-from nomos.store import approvals, messages, sessions
+from nomos.store import approvals, executions, messages, plans, sessions
 from nomos.store.engine import Store
 from nomos.store.transaction import Tx
 
@@ -24,8 +24,8 @@ def send(
     """Store the operator's message and make the session due.
 
     The same ``client_id`` with the same text again gives the same message and changes nothing. A message that reads
-    as assent or denial, where exactly one question is open, is that question's answer; ``may_decide`` is false for
-    senders that may not decide. What destroys is never approved here.
+    as assent or denial, where exactly one question is open and was the last thing asked, is that question's answer;
+    ``may_decide`` is false for senders that may not decide. What destroys is never approved here.
 
     :raises NotFound: no such session. :raises ClientIdReused: the id stands for another text.
     """
@@ -58,9 +58,12 @@ def send(
 
 
 def _answer(tx: Tx, session_id: str, text: str) -> tuple[str, Verdict] | None:
-    """The one open question and the verdict, where the text is an answer to it."""
+    """The one open question and the verdict, where the text is an answer to it.
+
+    Once the agent has spoken again, a "yes" may well answer something else: then only the card decides.
+    """
     pending = approvals.of_session(tx.c, session_id, ApprovalState.PENDING)
-    if len(pending) != 1:
+    if len(pending) != 1 or _asked_in(tx, pending[0]) != messages.last_of_agent(tx.c, session_id):
         return None
     reading = read(text)
     if reading is Reading.DENIAL:
@@ -68,6 +71,13 @@ def _answer(tx: Tx, session_id: str, text: str) -> tuple[str, Verdict] | None:
     if reading is Reading.ASSENT and pending[0].risk is not Risk.DESTROY:
         return pending[0].id, Verdict.APPROVE
     return None
+
+
+def _asked_in(tx: Tx, approval: Approval) -> str | None:
+    """The agent's message that asked the question."""
+    if approval.execution_id is not None:
+        return executions.get(tx.c, approval.execution_id).message_id
+    return None if approval.plan_id is None else plans.get(tx.c, approval.plan_id).message_id
 
 
 def _assents_to_destruction(tx: Tx, session_id: str, text: str) -> bool:

@@ -15,7 +15,8 @@ from nomos.store.engine import Store
 def extend(store: Store, session_id: str, minutes: int, now: datetime, *, by: str) -> Window:
     """Let the window end ``minutes`` from now, never earlier than it would have; reopen it if it is over.
 
-    It covers what it covered. A session that never had one gets one that grants nothing but going on.
+    It covers what it covered, and its continuations are counted anew. A session that never had one gets one that grants
+    nothing but going on.
     """
     with store.write(now) as tx:
         sessions.lock(tx, session_id)
@@ -24,7 +25,9 @@ def extend(store: Store, session_id: str, minutes: int, now: datetime, *, by: st
         if before is not None and before.is_open(now):
             later = max(before.expires_at, expires_at)
             covers = before.cover_until is not None and before.risk is not Risk.READ
-            windows.change(tx, before, expires_at=later, cover_until=later if covers else before.cover_until)
+            windows.change(
+                tx, before, expires_at=later, cover_until=later if covers else before.cover_until, continuations=0
+            )
         else:
             covers = before is not None and before.risk is not Risk.READ
             windows.open_new(
