@@ -59,11 +59,13 @@ def _url(value: str) -> str:
 def _database(value: str) -> str:
     if not re.match(r"(sqlite:///|postgresql(\+psycopg)?://)", value):
         raise ValueError("must begin with sqlite:/// or postgresql://")
+    if re.fullmatch(r"sqlite:///(:memory:)?(\?.*)?", value):
+        raise ValueError("must name a file: a database in memory would be another one for each connection")
     return re.sub(r"^postgresql://", "postgresql+psycopg://", value)
 
 
 def _bind(value: str) -> str:
-    if not re.fullmatch(r"(\[[0-9a-fA-F:]+\]|[^\s:]+):\d{1,5}", value):
+    if not re.fullmatch(r"(\[[0-9a-fA-F:]+\]|[^\s:]+):\d{1,5}", value) or int(value.rpartition(":")[2]) > 65535:
         raise ValueError("must look like 127.0.0.1:7070")
     return value
 

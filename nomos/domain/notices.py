@@ -21,22 +21,29 @@ _NEXT = {
 }
 
 
+_RAN = frozenset({State.SUCCEEDED, State.FAILED, State.TIMED_OUT})
+
+
 def ran(executions: Sequence[Execution]) -> str:
     """What had run in a turn, and what had not."""
     if not executions:
         return "Nothing ran on any host in this turn."
-    ended = [e for e in executions if e.started_at is not None and e.state not in UNDER_WAY]
     going = [e for e in executions if e.state in UNDER_WAY]
     waiting = [e for e in executions if e.state is State.WAITING]
+    unknown = [e for e in executions if e.state is State.UNKNOWN]
+    others = [e for e in executions if e not in [*going, *waiting, *unknown]]
+    ended = [e for e in others if e.state in _RAN or e.started_at is not None]
     parts = []
     if ended:
         parts.append(_count(len(ended), "command had", "commands had") + " run")
+    if unknown:
+        parts.append(_count(len(unknown), "command", "commands") + " may or may not have run")
     if going:
         parts.append(_count(len(going), "is", "are") + " under way and will be followed to the end")
     if waiting:
         parts.append(_count(len(waiting), "waits", "wait") + " for your approval")
-    if not parts:
-        return "Nothing ran on any host in this turn."
+    if len(others) > len(ended):
+        parts.append(_count(len(others) - len(ended), "was", "were") + " never started")
     return f"In this turn {', '.join(parts)}. Nothing was started after the fault, and nothing is run again."
 
 
