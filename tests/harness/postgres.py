@@ -65,11 +65,12 @@ class Postgres:
             )  # fmt: skip
         wait_for(self._answers, timeout=60, what="PostgreSQL to answer")
 
-    def database(self) -> str:
-        """The address of a new, empty database."""
+    def database(self, *, like: str | None = None) -> str:
+        """The address of a new database: empty, or a copy of the one at ``like``, which nobody may be using."""
         name = f"test_{uuid.uuid4().hex}"
+        template = "template1" if like is None else like.rsplit("/", 1)[1]
         with psycopg.connect(self._address("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
         return self._address(name)
 
     def stop(self) -> None:
