@@ -11,7 +11,6 @@ from playwright.sync_api import Route, expect
 from tests.harness.answers import Answer, text
 from tests.harness.lab import Lab, asks
 from tests.harness.visitor import PATIENCE, Visitor
-from tests.harness.wait import wait_for
 
 Visit = Callable[..., Visitor]
 LOST = r"Failed to load resource|net::ERR_"
@@ -83,13 +82,11 @@ def test_another_session_closes_the_old_feed(lab: Lab, visit: Visit) -> None:
     first_words = says(lab, "first", held)
     second_words = says(lab, "second", text("Words of the second."))
     operator = visit(lab.stack)
-    closed: list[str] = []
-    operator.page.on("requestfailed", lambda request: closed.append(request.url))
     operator.say(first_words)
     first = operator.session_id
     assert held.reached.wait(30)
-    operator.page.get_by_role("link", name="New session").click()
-    wait_for(lambda: any(first in url for url in closed), what="the old feed to be closed")
+    with operator.page.expect_event("requestfailed", lambda request: f"{first}/events" in request.url):
+        operator.page.get_by_role("link", name="New session").click()
     expect(operator.page.locator(".entries > *")).to_have_count(0)
     expect(operator.page.get_by_role("heading", name="What should be done?")).to_be_visible()
     operator.say(second_words)

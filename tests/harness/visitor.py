@@ -78,7 +78,7 @@ class Visitor:
     @property
     def session_id(self) -> str:
         """The session that is shown, by its address."""
-        wait_for(lambda: "/sessions/" in self.page.url, what="the address of the session")
+        expect(self.page).to_have_url(re.compile("/sessions/"), timeout=PATIENCE)
         return self.page.url.rsplit("/", 1)[1]
 
     def live(self) -> None:
