@@ -9,7 +9,7 @@ import threading
 import time
 
 PARTS = ("web", "worker")
-SHORTEST_LIFE = 5.0  # seconds; a part that dies sooner, again and again, has a fault that a restart does not cure
+SHORTEST_LIFE = 10.0  # seconds; a part that fails sooner, again and again, has a fault that a restart does not cure
 MOST_QUICK_DEATHS = 5
 PATIENCE = 15.0  # seconds a part may take to end
 
@@ -27,7 +27,9 @@ def serve_both() -> int:
         for part, process in running.items():
             if process.poll() is None:
                 continue
-            quick[part] = quick[part] + 1 if time.monotonic() - started[part] < SHORTEST_LIFE else 0
+            # One that was killed did not fail by itself: it is started again however often that happens.
+            failed = process.returncode > 0 and time.monotonic() - started[part] < SHORTEST_LIFE
+            quick[part] = quick[part] + 1 if failed else 0
             if quick[part] >= MOST_QUICK_DEATHS:
                 sys.stderr.write(f"nomos: {part} ends as soon as it is started; the lines above say why. Giving up.\n")
                 code = 1
