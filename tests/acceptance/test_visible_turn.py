@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tests.harness import answers
+from tests.harness.api import Feed
 from tests.harness.lab import Lab, asks, calls_of, turns
 from tests.harness.wait import wait_for
 
@@ -22,14 +24,12 @@ def test_a_continuation_of_five_calls_is_seen_call_by_call_in_one_message(lab: L
     message_ids: set[str] = set()
     for number, step in enumerate(held):
         wait_for(step.reached.is_set, 20, f"the question for call {number + 1}")
-        shown = _agent_events(feed.events)[-1]
-        assert len(calls_of(shown)) == number, "every call before this one is in the feed, with its result"
-        assert all("exit 0" in call["result"] for call in calls_of(shown))
-        message_ids.add(shown["id"])
+        feed.until(partial(_shows, number), f"exactly {number} calls and their results in the feed")
+        message_ids.add(_agent_events(feed.events)[-1]["id"])
         step.release()
     talk.until_turns(2)
     feed.until(lambda f: _agent_events(f.events)[-1]["status"] == "done", "the end of the turn")
-    [first, second] = turns(talk.snapshot)
+    _, second = turns(talk.snapshot)
     assert message_ids == {second["id"]}
     assert second["origin"] == "continuation"
     assert [call["input"]["command"] for call in calls_of(second)] == list(READS)
@@ -37,6 +37,13 @@ def test_a_continuation_of_five_calls_is_seen_call_by_call_in_one_message(lab: L
     begun = [event["data"] for event in own if event["data"]["id"] == second["id"]]
     assert (begun[0]["status"], begun[0]["blocks"]) == ("thinking", []), "the placeholder came before any block"
     feed.cut()
+
+
+def _shows(count: int, feed: Feed) -> bool:
+    """Whether the continuation is shown with so many calls, each with its result."""
+    shown = _agent_events(feed.events)[-1]
+    results = [call["result"] or "" for call in calls_of(shown)]
+    return shown["origin"] == "continuation" and len(results) == count and all("exit 0" in text for text in results)
 
 
 def _agent_events(events: list[Any]) -> list[Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -154,6 +156,7 @@ class Feed:
         if last_event_id is not None:
             headers["Last-Event-ID"] = last_event_id
         self._connection.request("GET", f"/api/v1{path}", headers=headers)
+        self._socket: socket.socket = self._connection.sock
         self.response = self._connection.getresponse()
         self.status = self.response.status
         self.headers = {k.lower(): v for k, v in self.response.getheaders()}
@@ -206,7 +209,9 @@ class Feed:
 
     def cut(self) -> None:
         """Cut the wire."""
-        if self._connection.sock is not None:
-            self._connection.sock.close()
+        # Closing alone would wait for the reader, which waits for the next byte.
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self.ended.wait(5)
         self.response.close()
         self._connection.close()

@@ -6,7 +6,6 @@ several sessions can run side by side.
 
 from __future__ import annotations
 
-import json
 import shlex
 import uuid
 from contextlib import ExitStack
@@ -14,8 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from nomos.rehearsal.model.protocol import Response
 from tests.harness import answers
-from tests.harness.answers import Answer
+from tests.harness.answers import Answer, Request
 from tests.harness.api import Api, Feed
 from tests.harness.model_server import ScriptedModelServer
 from tests.harness.practice import RunningPractice
@@ -47,20 +47,26 @@ def concludes(outcome: str = "verified", words: str = "All done.") -> Answer:
 class Talk:
     """One session and its script."""
 
-    def __init__(self, lab: Lab, id_: str, word: str) -> None:
+    def __init__(self, lab: Lab, script: tuple[Answer, ...]) -> None:
         self.lab = lab
-        self.id = id_
-        self.word = word
+        self.word = f"word-{uuid.uuid4().hex[:12]}"
+        self.requests: list[Request] = []
+        lab.model.when(self.word, *map(self._kept, script))
+        self.id = lab.api.new_session()
+
+    def _kept(self, answer: Answer) -> Answer:
+        """The answer, keeping what it answers: ``requests`` holds what the model was asked in this session."""
+
+        def kept(request: Request) -> Response:
+            self.requests.append(request)
+            return answer(request)
+
+        return kept
 
     @property
     def api(self) -> Api:
         """The signed-in client."""
         return self.lab.api
-
-    @property
-    def requests(self) -> list[dict[str, Any]]:
-        """The requests that the model got for this session."""
-        return [r for r in self.lab.model.requests if self.word in json.dumps(r["messages"], ensure_ascii=False)]
 
     @property
     def snapshot(self) -> Any:
@@ -81,7 +87,7 @@ class Talk:
             timeout,
         )
 
-    def approve(self, **more: object) -> Any:
+    def approve(self, **more: Any) -> Any:
         """Approve the open question; returns the approval as answered."""
         answer = self.api.decide(self.api.pending(self.id), **more)
         assert answer.status == 200, answer.text
@@ -136,9 +142,7 @@ class Lab:
             self.files.mkdir(parents=True)
             self.model = exits.enter_context(ScriptedModelServer())
             self.sshd: Sshd = exits.enter_context(running_sshd(self.folder / "sshd"))
-            self.stack = exits.enter_context(
-                Stack(self.folder / "stack", model_url=self.model.url, **self._settings)
-            )
+            self.stack = exits.enter_context(Stack(self.folder / "stack", model_url=self.model.url, **self._settings))
             self.practice = exits.enter_context(
                 RunningPractice(self.folder / "practice", key_folder=self.stack.home / "ssh")
             )
@@ -166,9 +170,7 @@ class Lab:
 
     def silent(self, *script: Answer) -> Talk:
         """The same without saying anything yet; what is said first must hold ``word``."""
-        word = f"word-{uuid.uuid4().hex[:12]}"
-        self.model.when(word, *script)
-        return Talk(self, self.api.new_session(), word)
+        return Talk(self, script)
 
     def file(self, name: str = "") -> Path:
         """A path that commands on the host ``lab`` can use too."""
