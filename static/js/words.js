@@ -187,6 +187,6 @@ export function connectionWords(status, health) {
   if (health && health.worker !== "ok") {
     return { tone: "bad", text: "worker away", title: `Nothing can be started or answered${health.since ? ` since ${since(health.since)}` : ""}.` };
   }
-  if (health?.model && health.model !== "ok") return { tone: "wait", text: "model away", title: "The model does not answer. Nomos tries again by itself." };
+  if (health?.model && health.model !== "ok") return { tone: "wait", text: "model away", title: health.detail ?? "The model does not answer. Nomos tries again by itself." };
   return { tone: "ok", text: "live", title: "Everything on this page is up to date." };
 }

@@ -162,7 +162,7 @@ def test_the_worker_being_away_is_said(lab: Lab, visit: Visit) -> None:
     lab.stack.worker.kill()
     expect(operator.page.locator("page-connection")).to_have_text("worker away", timeout=PATIENCE)
     lab.stack.start_worker()
-    operator.live()
+    expect(operator.page.locator("page-connection")).to_have_text("live", timeout=PATIENCE)
 
 
 def test_output_is_text_in_colours_and_stop_stops(lab: Lab, visit: Visit) -> None:

@@ -82,8 +82,8 @@ class Visitor:
         return self.page.url.rsplit("/", 1)[1]
 
     def live(self) -> None:
-        """Wait until the page says that it is live."""
-        expect(self.page.locator("page-connection")).to_have_text("live", timeout=PATIENCE)
+        """Wait until the page's feed is live."""
+        expect(self.page.locator("page-connection")).to_have_attribute("data-feed", "live", timeout=PATIENCE)
 
     def stands(self, words: str, timeout: float = PATIENCE) -> None:
         """Wait until the header says how the session stands."""

@@ -14,6 +14,7 @@ export class PageConnection extends HTMLElement {
   #draw() {
     const words = connectionWords(this.#app.status, this.#app.health);
     this.className = words.tone;
+    this.dataset.feed = this.#app.status.state;
     this.title = words.title ?? "";
     setText(this.lastElementChild, words.text);
   }
