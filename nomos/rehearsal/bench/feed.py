@@ -11,7 +11,7 @@ from http.client import HTTPConnection
 
 from nomos.actions import sessions as session_actions
 from nomos.rehearsal.bench.client import PATIENCE, Feed, NothingCame, Seen
-from nomos.rehearsal.bench.seed import MESSAGES, long_session
+from nomos.rehearsal.bench.seed import MESSAGES
 from nomos.rehearsal.bench.stage import Stage
 
 STREAMS = 200
@@ -103,12 +103,11 @@ def _read_all(sockets: Sequence[socket.socket], words: bytes, began: float) -> f
 
 def snapshots(stage: Stage, rounds: int) -> Values:
     """``snapshot``, ``snapshot_whole``: over HTTP, on a connection of their own as after a reload."""
-    session_id = long_session(stage.store, stage.clock.now())
     paths = {"snapshot": "", "snapshot_whole": f"?limit={MESSAGES}"}
     values: dict[str, list[float]] = {name: [] for name in paths}
     for _ in range(rounds):
         for name, query in paths.items():
             began = time.monotonic()
-            stage.client.call("GET", f"/api/v1/sessions/{session_id}{query}")
+            stage.client.call("GET", f"/api/v1/sessions/{stage.long_session}{query}")
             values[name].append((time.monotonic() - began) * 1000)
     return values

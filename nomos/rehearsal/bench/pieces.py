@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Mapping
 
 from nomos.agent.prompt import build
-from nomos.rehearsal.bench.seed import long_session
 from nomos.rehearsal.bench.stage import Stage
 from nomos.risk import classify
 from nomos.ssh.base import Limits
@@ -104,13 +103,12 @@ def classifications(_stage: Stage, rounds: int) -> Values:
 
 def histories(stage: Stage, rounds: int) -> Values:
     """``history``: rows are read and the request is built, as before each question to the model."""
-    session_id = long_session(stage.store, stage.clock.now())
     values = []
     for _ in range(rounds):
         began = time.monotonic()
         with stage.store.read() as connection:
-            past = messages.page(connection, session_id)
-            answers = messages.all_answers(connection, session_id)
+            past = messages.page(connection, stage.long_session)
+            answers = messages.all_answers(connection, stage.long_session)
         # The last turn has ended; a question is asked where the operator has the last word.
         build(past[:-1], answers[:-2])
         values.append((time.monotonic() - began) * 1000)

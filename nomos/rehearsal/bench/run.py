@@ -17,23 +17,26 @@ ROUNDS = 20
 
 @dataclass(frozen=True, slots=True)
 class _Measurement:
+    """``plays``: it needs web and worker. ``long``: it needs the long session."""
+
     figures: frozenset[str]
     measure: Callable[[Stage, int], Mapping[str, list[float]]]
     plays: bool = True
+    long: bool = False
 
 
-# Idle first: what is measured later leaves sessions and connections behind.
+# First what needs no processes, then what needs them idle: later ones leave sessions and connections behind.
 _MEASUREMENTS = (
     _Measurement(frozenset({"classify"}), pieces.classifications, plays=False),
     _Measurement(frozenset({"job_start"}), pieces.job_starts, plays=False),
+    _Measurement(frozenset({"history"}), pieces.histories, plays=False, long=True),
     _Measurement(frozenset({"idle_web", "idle_worker"}), feed.idle),
     _Measurement(frozenset({"placeholder"}), turns.placeholders),
     _Measurement(frozenset({"text"}), turns.texts),
     _Measurement(frozenset({"decision", "line", "end", "continuation"}), turns.executions),
     _Measurement(frozenset({"commit"}), feed.commits),
     _Measurement(frozenset({"stream_memory", "fanout"}), feed.streams),
-    _Measurement(frozenset({"history"}), pieces.histories, plays=False),
-    _Measurement(frozenset({"snapshot", "snapshot_whole"}), feed.snapshots),
+    _Measurement(frozenset({"snapshot", "snapshot_whole"}), feed.snapshots, long=True),
 )
 
 
@@ -49,13 +52,14 @@ def measure(
     """
     wanted = frozenset(only or FIGURES)
     found: dict[str, Found] = {}
+    chosen = [measurement for measurement in _MEASUREMENTS if measurement.figures & wanted]
     with Stage(store, clock, settings, folder) as stage:
+        if any(measurement.long for measurement in chosen):
+            stage.seed()
         playing = False
-        for measurement in _MEASUREMENTS:
-            if not measurement.figures & wanted:
-                continue
+        for measurement in chosen:
             if measurement.plays and not playing:
                 stage.play()
                 playing = True
-            found |= {n: Found.of(n, values) for n, values in measurement.measure(stage, rounds).items()}
+            found |= {name: Found.of(name, values) for name, values in measurement.measure(stage, rounds).items()}
     return [found[name] for name in FIGURES if name in wanted]

@@ -18,6 +18,7 @@ from nomos.actions import users as user_actions
 from nomos.clock import Clock
 from nomos.rehearsal.bench.answers import PRACTICE, respond
 from nomos.rehearsal.bench.client import PATIENCE, Client, NothingCame
+from nomos.rehearsal.bench.seed import long_session
 from nomos.rehearsal.host.server import PracticeHost
 from nomos.rehearsal.model.server import ModelServer
 from nomos.ssh.keys import ensure_key, fingerprint
@@ -118,6 +119,7 @@ class Stage:
         self._settings = {**settings, "ANTHROPIC_BASE_URL": self._model.url, "ANTHROPIC_API_KEY": "none"}
         self.client = Client(int(settings["NOMOS_BIND"].rpartition(":")[2]), "")
         self._parts: list[Part] = []
+        self.long_session = ""
 
     def __enter__(self) -> Stage:
         # paramiko reports each client that hangs up as an error, and here each one does in the end.
@@ -141,6 +143,10 @@ class Stage:
     def worker(self) -> Part:
         """The worker."""
         return self._parts[1]
+
+    def seed(self) -> None:
+        """Store the long session, whose id ``long_session`` is from then on. Before ``play``: it holds the store."""
+        self.long_session = long_session(self.store, self.clock.now())
 
     def play(self) -> None:
         """Start web and worker, and wait until both are there.

@@ -26,10 +26,10 @@ def _placeholder(session_id: str, origin: str = "operator") -> _Fits:
     return fits
 
 
-def _at_rest(session_id: str) -> _Fits:
+def _turn_end(placeholder: Seen) -> _Fits:
     def fits(seen: Seen) -> bool:
-        is_ours = seen.type == "nomos.session.changed" and seen.data["id"] == session_id
-        return is_ours and seen.data["state"] != "working"
+        is_its = seen.type == "nomos.message.changed" and seen.data["id"] == placeholder.data["id"]
+        return is_its and seen.data["status"] in {"done", "failed", "stopped"}
 
     return fits
 
@@ -66,7 +66,7 @@ def placeholders(stage: Stage, rounds: int) -> Values:
             stage.client.say(session_id, "Say something.")
             seen = feed.first("a placeholder", _placeholder(session_id), place)
             values.append((seen.at - sent) * 1000)
-            feed.first("the end of a turn", _at_rest(session_id), seen.place)
+            feed.first("the end of a turn", _turn_end(seen), seen.place)
     return {"placeholder": values}
 
 
@@ -78,7 +78,7 @@ def texts(stage: Stage, rounds: int) -> Values:
             session_id, place = stage.client.new_session(), feed.place
             stage.client.say(session_id, ask_to_speak(_PIECES))
             message = feed.first("a placeholder", _placeholder(session_id), place)
-            feed.first("the end of a turn", _at_rest(session_id), message.place)
+            feed.first("the end of a turn", _turn_end(message), message.place)
             stamps = _stamps(feed, "nomos.message.delta", place, "message_id", message.data["id"])
             values += [(arrived - sent) * 1000 for sent, arrived in stamps]
     return {"text": values}
@@ -99,15 +99,15 @@ def executions(stage: Stage, rounds: int) -> Values:
 def _one_execution(stage: Stage, feed: Feed, values: Mapping[str, list[float]]) -> None:
     session_id, place = stage.client.new_session(), feed.place
     stage.client.say(session_id, ask_to_run(f"ticker {_LINES} {_PAUSE}"))
-    asked = feed.first("an approval", _question(session_id), place)
-    approval = asked.data
-    feed.first("the wait for the operator", _at_rest(session_id), asked.place)
+    turn = feed.first("a placeholder", _placeholder(session_id), place)
+    approval = feed.first("an approval", _question(session_id), turn.place).data
+    feed.first("the wait for the operator", _turn_end(turn), turn.place)
     decided = time.monotonic()
     decision = {"verdict": "approve", "scope": "once", "digest": approval["digest"]}
     stage.client.call("PUT", f"/api/v1/approvals/{approval['id']}/decision", decision)
-    running = feed.first("a running execution", _execution(session_id, "running"), place)
+    running = feed.first("a running execution", _execution(session_id, "running"), turn.place)
     values["decision"].append((running.at - decided) * 1000)
-    ended = feed.first("an execution's end", _execution(session_id, "succeeded", "failed", "unknown"), place)
+    ended = feed.first("an execution's end", _execution(session_id, "succeeded", "failed", "unknown"), running.place)
     after = feed.first("a continuation", _placeholder(session_id, "continuation"), running.place)
     values["continuation"].append((after.at - ended.at) * 1000)
     stamps = _stamps(feed, "nomos.execution.output", place, "execution_id", ended.data["id"])
