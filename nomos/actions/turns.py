@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -54,7 +54,8 @@ def _begin(tx: Tx, claim: Claim, limits: Limits) -> Turn | None:
     if before is not None:
         put_off = messages.counts(tx.c, before.id)[1] > 0
         if not (put_off and spoken):
-            return Turn(claim, before, resumed=True)
+            # What became due since the turn began is not told in it: the session stays due until it has been looked at.
+            return Turn(replace(claim, due=claim.due - 1), before, resumed=True)
         close_turn(
             tx, before, MessageStatus.FAILED, open_calls=telling.INTERRUPTED_CALL, code="superseded",
             notice="The model service had not answered yet when you wrote again. This turn was given up; "
