@@ -3,6 +3,8 @@
     NomosError
     ├── SettingError            a setting is wrong: refuse to start
     ├── DatabaseTooNew          the database was written by a newer Nomos
+    ├── StoreUnavailable        the database cannot be used now; it may pass by itself
+    │   └── StoreFull           there is no room for another write
     ├── InvalidInput            what was sent cannot be read
     ├── TooLarge                what was sent is longer than can be taken
     ├── NotFound                the thing named does not exist
@@ -52,6 +54,18 @@ class DatabaseTooNew(NomosError):
     """The database was written by a newer Nomos than this one. Start that version, or restore a backup."""
 
     code = "database_too_new"
+
+
+class StoreUnavailable(NomosError):
+    """The database cannot be used now. Try again: what was done all the same is not done a second time."""
+
+    code = "database_unavailable"
+
+
+class StoreFull(StoreUnavailable):
+    """The disk that holds the database is full. Nothing was changed. Nomos goes on by itself once there is room."""
+
+    code = "disk_full"
 
 
 class InvalidInput(NomosError):

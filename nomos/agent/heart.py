@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from types import TracebackType
 
 from nomos.actions import turns
 from nomos.clock import Clock
-from nomos.errors import ClaimLost
+from nomos.errors import ClaimLost, StoreUnavailable
 from nomos.store import sessions
 from nomos.store.engine import Store
 from nomos.store.hints import Wakeup
@@ -57,12 +58,14 @@ class Heart:
             seen = self._wakeup.wait(seen, 1.0)
             if self._ended.is_set():
                 return
-            with self._store.read() as connection:
-                self.stopped = sessions.work(connection, self._claim.session_id).stop_requested
-            if time.monotonic() - beaten >= self._lease / 3:
-                beaten = time.monotonic()
-                try:
-                    turns.beat(self._store, self._claim, self._clock.moment(), self._lease)
-                except ClaimLost:
-                    self.lost = True
-                    return
+            # A database that cannot be used now is asked again: every write of the turn checks its claim by itself.
+            with contextlib.suppress(StoreUnavailable):
+                with self._store.read() as connection:
+                    self.stopped = sessions.work(connection, self._claim.session_id).stop_requested
+                if time.monotonic() - beaten >= self._lease / 3:
+                    try:
+                        turns.beat(self._store, self._claim, self._clock.moment(), self._lease)
+                    except ClaimLost:
+                        self.lost = True
+                        return
+                    beaten = time.monotonic()

@@ -19,7 +19,7 @@ from nomos.domain.executions import Execution
 from nomos.domain.messages import Answer, Block, BlockKind, Message, MessageStatus
 from nomos.domain.sessions import Ending
 from nomos.domain.telling import INTERRUPTED_CALL, STOPPED_CALL
-from nomos.errors import ClaimLost, FaultKind
+from nomos.errors import ClaimLost, FaultKind, StoreUnavailable
 from nomos.store import executions, messages, sessions, windows
 from nomos.store.engine import Store
 from nomos.store.hints import Wakeup
@@ -69,14 +69,24 @@ class TurnRunner:
                 self._loop(turn, heart)
             except ClaimLost:
                 return  # whoever took it goes on from what is stored
+            except StoreUnavailable as error:
+                self._leave_open(turn, error)
             except GivenUp as given_up:
-                with contextlib.suppress(ClaimLost):
+                try:
                     self._give_up(turn, given_up)
+                except ClaimLost:
+                    return
+                except StoreUnavailable as error:
+                    self._leave_open(turn, error)
             except Exception:
                 log.exception("turn of session %s: unexpected fault", turn.claim.session_id)
-                with contextlib.suppress(ClaimLost):
+                with contextlib.suppress(ClaimLost, StoreUnavailable):
                     notice = notices.own_fault(self._own_executions(turn))
                     self._end(turn, MessageStatus.FAILED, Ending.FAILED, notice=notice, code="internal")
+
+    def _leave_open(self, turn: Turn, error: StoreUnavailable) -> None:
+        """Leave it as it is stored: once its lease is over it is taken up again."""
+        log.warning("turn of session %s goes on once its lease is over: %s", turn.claim.session_id, error.detail)
 
     def _loop(self, turn: Turn, heart: Heart) -> None:
         while True:

@@ -6,10 +6,12 @@ import logging
 import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from nomos.clock import Clock
 from nomos.domain.shapes import time as iso
+from nomos.errors import StoreUnavailable
 from nomos.live.hub import Hub
 from nomos.store import journal, workers
 from nomos.store.engine import Store
@@ -68,9 +70,14 @@ class Tailer:
     def _follow(self, cursor: int) -> None:
         seen = self._wakeup.count
         while not self._ended.is_set():
-            with self._store.read() as connection:
-                head = journal.head(connection)
-                entries = journal.after(connection, cursor, PAGE)
+            try:
+                with self._store.read() as connection:
+                    head = journal.head(connection)
+                    entries = journal.after(connection, cursor, PAGE)
+            except StoreUnavailable as error:
+                log.warning("the feed waits: %s", error.detail)
+                self._ended.wait(POLL)
+                continue
             if head.seq < cursor:  # another database under us: everybody has to begin anew
                 cursor = head.seq
                 continue
@@ -82,7 +89,8 @@ class Tailer:
 
     def _watch(self) -> None:
         while not self._ended.is_set():
-            self._hub.publish_health(self._look())
+            with suppress(StoreUnavailable):  # the feed's own reader says so
+                self._hub.publish_health(self._look())
             self._ended.wait(HEALTH)
 
     def _look(self) -> Mapping[str, Any]:

@@ -13,14 +13,17 @@ from typing import Any
 from flask import Flask
 from pysqlite3 import dbapi2  # the wheel brings its own, newer SQLite
 from sqlalchemy import Connection, Engine, event, select, text
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from nomos.clock import Moment
+from nomos.errors import StoreFull, StoreUnavailable
 from nomos.store import journal
 from nomos.store.hints import Hints
 from nomos.store.rows import db, journal_head
 from nomos.store.transaction import Tx
 
+_NO_ROOM = ("database or disk is full", "no space left on device", "could not extend file")
 OLDEST_SQLITE = (3, 51, 3)  # 3.7.0 to 3.51.2 can corrupt a database when the WAL is reset under load
 
 
@@ -96,6 +99,8 @@ class Store:
         """One transaction: all of it, with its journal entries, or nothing. Sends the hint once it is committed.
 
         Nothing in it may wait for the network or for another thread.
+
+        :raises StoreUnavailable: the database cannot be used now, or has no room (``StoreFull``).
         """
         if not self._sqlite:
             with self._transaction(now) as tx:
@@ -108,16 +113,20 @@ class Store:
 
     @contextmanager
     def _transaction(self, now: datetime) -> Iterator[Tx]:
-        with self._engine.connect().execution_options(nomos_writes=True) as connection, connection.begin():
+        options = {"nomos_writes": True}
+        with _plainly(), self._engine.connect().execution_options(**options) as connection, connection.begin():
             tx = Tx(connection, now)
             yield tx
             journal.flush(tx)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent look at everything."""
+        """One consistent look at everything.
+
+        :raises StoreUnavailable: the database cannot be used now.
+        """
         options = {"nomos_writes": False} if self._sqlite else {"isolation_level": "REPEATABLE READ"}
-        with self._engine.connect().execution_options(**options) as connection, connection.begin():
+        with _plainly(), self._engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
     @property
@@ -146,13 +155,24 @@ class Store:
         try:
             with self.read() as connection:
                 connection.execute(select(journal_head.c.seq)).one()
-        except SQLAlchemyError:
+        except StoreUnavailable:
             return False
         return True
 
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Say in Nomos's own words that the database cannot be used. What is wrong with a statement stays as it is."""
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolExhausted) as error:
+        cause = str(error.orig if isinstance(error, DBAPIError) else error).strip()
+        kind = StoreFull if any(words in cause for words in _NO_ROOM) else StoreUnavailable
+        raise kind(f"{kind.__doc__} (It said: {cause.splitlines()[0] if cause else type(error).__name__}.)") from error
 
 
 class DatabaseClock:

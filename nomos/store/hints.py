@@ -53,6 +53,13 @@ class SocketHints:
                     path.unlink(missing_ok=True)  # its process is gone
 
     def listen(self, on_hint: Callable[[], None], ended: threading.Event) -> None:
+        while not ended.is_set():
+            try:
+                self._hear(on_hint, ended)
+            except OSError:
+                ended.wait(1.0)  # no room for the socket: whoever waits looks by itself meanwhile
+
+    def _hear(self, on_hint: Callable[[], None], ended: threading.Event) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / f"{os.getpid()}-{secrets.token_hex(4)}"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
@@ -64,7 +71,7 @@ class SocketHints:
                         receiver.recv(16)
                     except TimeoutError:
                         if not path.exists():
-                            return self.listen(on_hint, ended)  # swept away by a sender: bind again
+                            return  # swept away by a sender: bind again
                         continue
                     on_hint()
             finally:

@@ -22,6 +22,8 @@ STATUS: dict[type[errors.NomosError], int] = {
     errors.Withdrawn: 410,
     errors.TooLarge: 413,
     errors.HostFault: 502,
+    errors.StoreUnavailable: 503,
+    errors.StoreFull: 507,
 }
 
 _TITLES = {
@@ -37,6 +39,7 @@ _TITLES = {
     500: "Nomos met a fault of its own",
     502: "The host could not be used",
     503: "Not now",
+    507: "The disk is full",
 }
 
 

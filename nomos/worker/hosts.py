@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from nomos.actions import hosts as actions
 from nomos.clock import Clock
 from nomos.domain.hosts import Host, HostState
-from nomos.errors import HostFault, HostKeyChanged, HostKeyUnknown, NotFound
+from nomos.errors import HostFault, HostKeyChanged, HostKeyUnknown, NotFound, StoreUnavailable
 from nomos.ssh.base import Shell
 from nomos.store import hosts
 from nomos.store.engine import Store
 from nomos.worker.executions import target
+
+log = logging.getLogger(__name__)
 
 
 def look(store: Store, clock: Clock, shell: Shell, host: Host) -> Host:
@@ -74,6 +77,8 @@ class HostTests:
             actions.note_fault(self._store, host.id, HostState.UNREACHABLE, fault.detail, self._clock.now())
         except NotFound:
             pass  # removed meanwhile
+        except StoreUnavailable as error:
+            log.warning("the test of %s begins anew: %s", host.name, error.detail)
         finally:
             with self._lock:
                 self._under_way.discard(host.id)

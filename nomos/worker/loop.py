@@ -13,6 +13,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from nomos.actions import workers
 from nomos.actions.growth import Gatherer
 from nomos.clock import Clock
+from nomos.errors import StoreUnavailable
 from nomos.store.engine import Store
 from nomos.store.hints import Wakeup
 from nomos.worker.continuations import Continuations
@@ -26,6 +27,7 @@ POLL_SECONDS = 1.0
 BEAT_SECONDS = 3.0
 OVERDUE = 3.0  # seconds without a tick after which the scheduler's clock must have been stepped
 HOUSEKEEPING_SECONDS = 60
+STORE_AGAIN = 1.0  # seconds until a database that could not be used is tried again
 
 
 class Worker:
@@ -63,7 +65,7 @@ class Worker:
 
     def run(self) -> int:
         """Run until ``stop``. Returns the exit code: 0, or 1 because a part of it died."""
-        self._beat()
+        self._until_stored(self._beat)
         scheduler = self._scheduler()
         scheduler.start()
         threads = [
@@ -83,7 +85,10 @@ class Worker:
         self._wakeup.set()
         for thread in threads:
             thread.join(2.0)
-        workers.leave(self._store, self._owner, self._clock.moment())
+        try:
+            workers.leave(self._store, self._owner, self._clock.moment())
+        except StoreUnavailable as error:
+            log.warning("its claims end with their leases: %s", error.detail)
         log.info("worker %s has left", self._owner)
         return 1 if self._failed else 0
 
@@ -97,7 +102,7 @@ class Worker:
         )
         scheduler.add_job(self._tick, "interval", seconds=POLL_SECONDS, id="poll")
         scheduler.add_job(
-            lambda: workers.keep_house(self._store, self._clock.moment()),
+            self._keep_house,
             "interval",
             seconds=HOUSEKEEPING_SECONDS,
             id="housekeeping",
@@ -107,7 +112,7 @@ class Worker:
     def _supervised(self, name: str, work: Callable[[], None]) -> threading.Thread:
         def run() -> None:
             try:
-                work()
+                self._until_stored(work)
             except Exception:
                 log.critical("the worker's %s ended: the process ends, to be started anew", name, exc_info=True)
                 self._failed = True
@@ -119,6 +124,17 @@ class Worker:
         thread.start()
         return thread
 
+    def _until_stored(self, work: Callable[[], None]) -> None:
+        """Do it again and again while the database cannot be used: ending the process would not make room on a disk."""
+        while not self._ended.is_set():
+            try:
+                work()
+            except StoreUnavailable as error:
+                log.warning("trying again in %.0f s: %s", STORE_AGAIN, error.detail)
+                self._ended.wait(STORE_AGAIN)
+            else:
+                return
+
     def _tick(self) -> None:
         """One look at what is due. A second one at the same time does nothing: the first looks for both."""
         if not self._ticking.acquire(blocking=False):
@@ -129,6 +145,8 @@ class Worker:
             self._continuations.tick()
             self._executions.tick()
             self._host_tests.tick()
+        except StoreUnavailable as error:
+            log.warning("the next tick tries again: %s", error.detail)
         except Exception:
             log.exception("a tick failed; the next one tries again")
         finally:
@@ -141,6 +159,12 @@ class Worker:
             if count != seen and not self._ended.is_set():
                 seen = count
                 self._tick()
+
+    def _keep_house(self) -> None:
+        try:
+            workers.keep_house(self._store, self._clock.moment())
+        except StoreUnavailable as error:
+            log.warning("housekeeping waits: %s", error.detail)
 
     def _beat_on(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
