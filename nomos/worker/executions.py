@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from nomos.actions import executions as actions
 from nomos.actions import hosts as host_actions
@@ -12,7 +14,16 @@ from nomos.actions.growth import Gatherer
 from nomos.clock import Clock
 from nomos.domain.executions import Execution, State
 from nomos.domain.hosts import Host, HostState
-from nomos.errors import ClaimLost, ConnectionLost, HostFault, HostKeyChanged, HostKeyUnknown, HostRefused, HostUnusable
+from nomos.errors import (
+    ClaimLost,
+    ConnectionLost,
+    HostFault,
+    HostKeyChanged,
+    HostKeyUnknown,
+    HostRefused,
+    HostUnusable,
+    StoreUnavailable,
+)
 from nomos.ssh.base import JobState, JobStatus, Limits, Shell, Target
 from nomos.store import executions, hosts
 from nomos.store.engine import Store
@@ -95,9 +106,13 @@ class Executions:
             self._step(claim, execution)
         except ClaimLost:
             pass  # whoever took it carries it on
+        except StoreUnavailable as error:
+            log.warning("execution %s is taken up again once its lease is over: %s", execution.id, error.detail)
         except Exception:
             log.exception("execution %s on %s: unexpected fault; it is taken up again", execution.id, execution.host)
-            actions.put_off(self._store, claim, self._clock.moment(), 5.0, "Nomos met a fault of its own; trying again")
+            why = "Nomos met a fault of its own; trying again"
+            with contextlib.suppress(ClaimLost, StoreUnavailable):
+                actions.put_off(self._store, claim, self._clock.moment(), 5.0, why)
         finally:
             with self._lock:
                 self._following.pop(claim, None)
@@ -160,6 +175,10 @@ class Executions:
         pump = Pump(self._gatherer, claim, execution.host_bytes)
         watch = Watch(self._store, self._clock, self._shell, target(host), claim, pump, self._silence)
         while status.state not in {JobState.NEVER_STARTED, JobState.UNKNOWN}:
+            if status.state is JobState.MISSING:
+                # It ran, or it was about to: nothing may be run again because its traces were removed.
+                status = replace(status, state=JobState.UNKNOWN, why="the job's folder on the host is gone")
+                break
             status = self._shell.follow(target(host), execution.id, pump.read, pump.take, lambda: self._out(watch))
             if status.state is JobState.EXITED or self._closing or pump.lost:
                 break
