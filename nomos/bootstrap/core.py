@@ -31,9 +31,10 @@ class Core:
     clock: Clock
 
 
-def open_core(settings: Settings) -> Core:
+def open_core(settings: Settings, *, store_type: type[Store] = Store) -> Core:
     """Open the data folder and the database, and bring the schema up to date.
 
+    :param store_type: the store's class; a test of crashes brings one that dies at a chosen commit.
     :raises DatabaseTooNew: a newer Nomos wrote the database.
     """
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -45,7 +46,7 @@ def open_core(settings: Settings) -> Core:
     schema.register(app)
     schema.upgrade_to_head(app, engine)
     hints: Hints = SocketHints(_socket_folder(settings)) if engine.dialect.name == "sqlite" else PostgresHints(engine)
-    store = Store(engine, hints)
+    store = store_type(engine, hints)
     local = SystemClock()
     clock: Clock = DatabaseClock(store, local) if store.shared else local
     store.prepare(local.now())

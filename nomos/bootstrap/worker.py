@@ -19,6 +19,7 @@ from nomos.llm.anthropic_model import AnthropicModel
 from nomos.llm.base import Model
 from nomos.rehearsal.host.server import PracticeHost
 from nomos.rehearsal.model.scenarios import MODEL_NAME, RehearsalModel
+from nomos.ssh.base import Shell
 from nomos.ssh.keys import KEY_NAME, ensure_key, fingerprint
 from nomos.ssh.paramiko_shell import ParamikoShell
 from nomos.store.engine import Store
@@ -52,14 +53,23 @@ class Running:
     close: Callable[[], None]
 
 
-def create_worker(core: Core) -> Running:
-    """A worker, with the rehearsal's parts where the settings ask for them."""
+def create_worker(
+    core: Core, *, around_shell: Callable[[Shell], Shell] | None = None,
+    around_model: Callable[[Model], Model] | None = None, lease: float = LEASE,
+) -> Running:  # fmt: skip
+    """A worker, with the rehearsal's parts where the settings ask for them.
+
+    :param around_shell: what to put around the way to hosts, and :param around_model: around the model: a test of
+        crashes dies in there. :param lease: seconds a claim holds without a sign of life.
+    """
     settings, store, clock = core.settings, core.store, core.clock
     owner = owner_name()
     wakeup = Wakeup()
     gatherer = Gatherer(store, clock, settings.output_kept)
-    shell = create_shell(settings)
+    shell: Shell = create_shell(settings)
     model, end_model = _model(settings)
+    shell = around_shell(shell) if around_shell else shell
+    model = around_model(model) if around_model else model
     end_practice = _practice_host(core) if settings.rehearses else _nothing
     limits = Limits(settings.assent_minutes, settings.max_continuations)
     runner = TurnRunner(
@@ -69,7 +79,7 @@ def create_worker(core: Core) -> Running:
         asking=Asking(store, clock, gatherer, model, settings.retry_seconds),
         calls=Calls(store, clock, wakeup, settings.sync_seconds),
         limits=limits,
-        lease=LEASE,
+        lease=lease,
         max_steps=settings.max_steps,
         on_model=_model_watch(store, clock, owner),
     )
@@ -78,14 +88,14 @@ def create_worker(core: Core) -> Running:
         clock=clock,
         wakeup=wakeup,
         gatherer=gatherer,
-        continuations=Continuations(store, clock, runner, owner, limits, LEASE, settings.workers),
+        continuations=Continuations(store, clock, runner, owner, limits, lease, settings.workers),
         executions=Executions(
-            store, clock, shell, gatherer, owner, LEASE, settings.execution_timeout, settings.execution_silence
+            store, clock, shell, gatherer, owner, lease, settings.execution_timeout, settings.execution_silence
         ),
         host_tests=HostTests(store, clock, shell),
         recovery=Recovery(store, clock),
         owner=owner,
-        lease=LEASE,
+        lease=lease,
         model_name=model.name,
     )
 
