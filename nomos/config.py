@@ -65,7 +65,7 @@ def _database(value: str) -> str:
 
 
 def _bind(value: str) -> str:
-    if not re.fullmatch(r"(\[[0-9a-fA-F:]+\]|[^\s:]+):\d{1,5}", value) or int(value.rpartition(":")[2]) > 65535:
+    if not re.fullmatch(r"(\[[0-9a-fA-F:]+\]|[^\s:]+):[0-9]{1,5}", value) or int(value.rpartition(":")[2]) > 65535:
         raise ValueError("must look like 127.0.0.1:7070")
     return value
 

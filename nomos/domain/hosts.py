@@ -55,7 +55,7 @@ def parse_address(text: str) -> tuple[str, str, int]:
     :raises InvalidInput: it has another form; a leading ``-`` would be read as an option further on.
     """
     match = re.fullmatch(
-        r"([A-Za-z0-9_][A-Za-z0-9_.$-]{0,31})@(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]{0,252})(?::(\d{1,5}))?",
+        r"([A-Za-z0-9_][A-Za-z0-9_.$-]{0,31})@(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]{0,252})(?::([0-9]{1,5}))?",
         text,
     )
     if not match or not 0 < int(match[3] or 22) < 65536:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from nomos.domain.approvals import Approval
@@ -17,7 +17,7 @@ from nomos.domain.windows import Window
 
 def time(value: datetime | None) -> str | None:
     """ISO 8601 in UTC with milliseconds, ``Z`` at the end."""
-    return None if value is None else value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return None if value is None else value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def session(value: Session) -> dict[str, Any]:

@@ -93,5 +93,5 @@ def after_fault(
             return Retry(Next.ASK_AGAIN, wait)
         return Retry(Next.ASK_CHANGED if tries == 1 else Next.ASK_AGAIN)
     if transient and may_wait:
-        return Retry(Next.LATER, min(max(base * 2 ** (waits + 2), retry_after or 0.0), LONGEST_DELAY))
+        return Retry(Next.LATER, min(max(base * 2.0 ** (min(waits, 16) + 2), retry_after or 0.0), LONGEST_DELAY))
     return Retry(Next.GIVE_UP)
