@@ -1,0 +1,86 @@
+"""The gate: what runs at once."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from nomos.domain.executions import Risk
+from nomos.domain.plans import Plan, PlanState, Step
+from nomos.domain.windows import Gate, Window, gate
+from tests.harness.values import MINUTE, NOW, plan, window
+
+NAMED = "rm -r /srv/old"
+PLAN = plan(Step("nas", NAMED, Risk.DESTROY, "old"), Step("nas", "reload", Risk.CHANGE, "new", None, parallel=True))
+
+
+def ask(
+    risk: Risk, win: Window | None, *, host: str = "nas", command: str = "touch x", the_plan: Plan | None = PLAN,
+    now: datetime = NOW,
+) -> Gate:  # fmt: skip
+    return gate(risk=risk, host=host, command=command, window=win, plan=the_plan, now=now)
+
+
+@pytest.mark.parametrize("win", [None, window(), window(revoked_at=NOW), window(expires_at=NOW - MINUTE)])
+def test_what_only_reads_runs_at_once(win: Window | None) -> None:
+    assert ask(Risk.READ, win).runs
+
+
+@pytest.mark.parametrize("risk", [Risk.CHANGE, Risk.DESTROY])
+@pytest.mark.parametrize("win", [None, window(revoked_at=NOW), window(expires_at=NOW), window(expires_at=NOW - MINUTE)])
+@pytest.mark.parametrize("command", ["touch x", NAMED, "reload"])
+def test_without_an_open_window_all_else_asks(risk: Risk, win: Window | None, command: str) -> None:
+    assert not ask(risk, win, command=command).runs
+
+
+def test_the_window_covers_changes_on_its_hosts() -> None:
+    assert ask(Risk.CHANGE, window()).runs
+    assert ask(Risk.CHANGE, window()).ground == "the assent window covers it"
+    assert not ask(Risk.CHANGE, window(), host="router").runs
+    assert not ask(Risk.CHANGE, window(risk=Risk.READ)).runs
+    assert not ask(Risk.CHANGE, window(hosts=())).runs
+
+
+def test_the_last_instant_is_outside() -> None:
+    before = NOW + 30 * MINUTE - timedelta(microseconds=1)
+    assert ask(Risk.CHANGE, window(), now=before).runs
+    assert not ask(Risk.CHANGE, window(), now=NOW + 30 * MINUTE).runs
+
+
+def test_a_longer_lease_does_not_prolong_what_was_granted() -> None:
+    longer = window(expires_at=NOW + 60 * MINUTE)
+    assert not ask(Risk.CHANGE, longer, now=NOW + 31 * MINUTE).runs
+    assert ask(Risk.CHANGE, longer, command="reload", now=NOW + 31 * MINUTE).runs
+    assert not ask(Risk.CHANGE, window(cover_until=None)).runs
+
+
+def test_a_destroying_command_needs_a_plan_that_names_it() -> None:
+    assert not ask(Risk.DESTROY, window()).runs
+    assert not ask(Risk.DESTROY, window(risk=Risk.DESTROY)).runs
+    named = ask(Risk.DESTROY, window(), command=NAMED)
+    assert (named.runs, named.plan_id, named.parallel) == (True, "p", False)
+    assert not ask(Risk.DESTROY, window(), command=NAMED + " ").runs
+    assert not ask(Risk.DESTROY, window(), command=NAMED, host="router").runs
+
+
+def test_a_step_may_run_beside_others_only_if_the_plan_says_so() -> None:
+    assert ask(Risk.CHANGE, window(), command="reload").parallel
+    assert not ask(Risk.CHANGE, window()).parallel
+
+
+@pytest.mark.parametrize("state", [PlanState.PROPOSED, PlanState.DENIED, PlanState.WITHDRAWN])
+def test_a_plan_that_is_not_approved_allows_nothing(state: PlanState) -> None:
+    assert not ask(Risk.DESTROY, window(), command=NAMED, the_plan=plan(*PLAN.steps, state=state)).runs
+
+
+def test_a_plan_that_the_window_was_not_opened_for_allows_nothing() -> None:
+    assert not ask(Risk.DESTROY, window(plan_id="another"), command=NAMED).runs
+    assert not ask(Risk.DESTROY, window(plan_id=None), command=NAMED).runs
+    assert not ask(Risk.DESTROY, window(), command=NAMED, the_plan=None).runs
+
+
+def test_every_refusal_says_why() -> None:
+    assert ask(Risk.CHANGE, None).ground == "no assent window is open"
+    assert "needs its own approval" in ask(Risk.DESTROY, window()).ground
+    assert ask(Risk.CHANGE, window(), host="router").ground == "the assent window does not cover it"
