@@ -60,6 +60,7 @@ class Worker:
         self._model_name = model_name
         self._ended = threading.Event()
         self._ticking = threading.Lock()
+        self._asked = False
         self._ticked = time.monotonic()
         self._failed = False
 
@@ -136,11 +137,21 @@ class Worker:
                 return
 
     def _tick(self) -> None:
-        """One look at what is due. A second one at the same time does nothing: the first looks for both."""
-        if not self._ticking.acquire(blocking=False):
-            return
+        """One look at what is due. A second one at the same time is left to the first, which then looks once more.
+
+        Without that once more, what was committed while the first was half way would wait for the next poll.
+        """
+        self._asked = True
+        while self._asked and self._ticking.acquire(blocking=False):
+            try:
+                self._asked = False
+                self._look()
+            finally:
+                self._ticking.release()
+
+    def _look(self) -> None:
+        self._ticked = time.monotonic()
         try:
-            self._ticked = time.monotonic()
             self._recovery.tick()
             self._continuations.tick()
             self._executions.tick()
@@ -149,8 +160,6 @@ class Worker:
             log.warning("the next tick tries again: %s", error.detail)
         except Exception:
             log.exception("a tick failed; the next one tries again")
-        finally:
-            self._ticking.release()
 
     def _tick_on_hints(self) -> None:
         seen = self._wakeup.count
