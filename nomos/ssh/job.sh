@@ -375,8 +375,8 @@ follow() {
   TAIL=$!
   # Each helper ends the tail; a signal to this shell before its 'wait' would be lost.
   if [ "$STATE" = running ]; then
-    # Opening a fifo waits for the other side; the short-lived writer is that side if the supervisor died just now.
-    { empty "$D/alive" & while IFS= read -r _; do :; done <"$D/alive"; kill $TAIL; } >/dev/null 2>&1 &
+    # Opening a fifo to read waits for a writer, for ever if the supervisor ended just now: be that writer meanwhile.
+    { exec 4<>"$D/alive" 5<"$D/alive" 4>&-; while IFS= read -r _ <&5; do :; done; kill $TAIL; } >/dev/null 2>&1 &
   else
     { while command_lives; do sleep 1; done; kill $TAIL; } >/dev/null 2>&1 &
   fi

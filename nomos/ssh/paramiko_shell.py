@@ -12,7 +12,7 @@ from pathlib import Path
 
 import paramiko
 
-from nomos.errors import ConnectionLost, HostUnreachable, HostUnusable
+from nomos.errors import ConnectionLost, HostUnusable
 from nomos.ssh.base import ENDED, HostFacts, HostKey, JobState, JobStatus, Limits, Target
 from nomos.ssh.connection import Deadlines, connect, exchange_keys, hang_up, place
 from nomos.ssh.keys import host_key, load_key
@@ -22,7 +22,7 @@ from nomos.ssh.request import Request, check_job
 
 _CHUNK = 65536
 _CONNECTS = 3  # at once to one host: OpenSSH begins to drop sign-ins at ten (MaxStartups)
-_FOLLOW_SECONDS = 900  # then the follower on the host ends by itself, should the link be half open
+_FOLLOW_SECONDS = 60  # then a follower on the host ends by itself and is asked for again, so that none can hang
 _GRACE_SECONDS = 10  # from TERM to KILL, when the time of a job is over
 _STOP_INTERVAL = 0.25
 _FAULTS = (paramiko.SSHException, EOFError, OSError)
@@ -56,7 +56,7 @@ class ParamikoShell:
         """See Shell.probe."""
         started = time.monotonic()
         request = self._request(target, "probe")
-        with self._pool(target).channel() as channel:
+        with self._pool(target).channel(request.exec_text()) as channel:
             lines, noise = self._ask(channel, target, request)
         check_refusal(lines, place(target))
         facts = read_facts(lines, latency_ms=(time.monotonic() - started) * 1000)
@@ -69,14 +69,15 @@ class ParamikoShell:
         check_job(job_id, command)
         words = ("start", job_id, str(limits.output_cap), str(limits.timeout), str(_GRACE_SECONDS))
         request = self._request(target, *words, command=command)
-        with self._pool(target).channel() as channel:
+        with self._pool(target).channel(request.exec_text()) as channel:
             return self._status(channel, target, request)
 
     def status(self, target: Target, job_id: str) -> JobStatus:
         """See Shell.status."""
         check_job(job_id)
-        with self._pool(target).channel() as channel:
-            return self._status(channel, target, self._request(target, "status", job_id))
+        request = self._request(target, "status", job_id)
+        with self._pool(target).channel(request.exec_text()) as channel:
+            return self._status(channel, target, request)
 
     def cancel(self, target: Target, job_id: str, *, kill: bool = False) -> JobStatus:
         """See Shell.cancel."""
@@ -85,7 +86,7 @@ class ParamikoShell:
         # A fresh connection: Stop must work also when the kept one hangs or is full.
         pool = Pool(target, lambda: self._connect(target), self._deadlines)
         try:
-            with pool.channel() as channel:
+            with pool.channel(request.exec_text()) as channel:
                 return self._status(channel, target, request)
         finally:
             pool.close()
@@ -99,7 +100,7 @@ class ParamikoShell:
         while True:
             request = self._request(target, "follow", job_id, str(reader.offset), str(_FOLLOW_SECONDS))
             reader.begin(request.mark)
-            with self._pool(target).channel() as channel:
+            with self._pool(target).channel(request.exec_text()) as channel:
                 stopped = self._read(channel, target, request, reader)
             first, last = reader.states()
             if stopped or last.state is JobState.MISSING:
@@ -154,7 +155,8 @@ class ParamikoShell:
         """Send a request and read all it says: our lines, and everything as it came."""
         out = bytearray()
         with self._lost(target):
-            self._send(channel, target, request)
+            channel.settimeout(self._deadlines.answer)
+            channel.sendall(request.wire())
             deadline = time.monotonic() + self._deadlines.answer
             while chunk := channel.recv(_CHUNK):
                 out += chunk
@@ -165,28 +167,13 @@ class ParamikoShell:
             raise ConnectionLost(f"The connection to {place(target)} ended before the answer.")
         return lines, bytes(out)
 
-    def _send(self, channel: paramiko.Channel, target: Target, request: Request) -> None:
-        channel.settimeout(self._deadlines.answer)
-        # paramiko waits for the answer to an exec request without a limit; closing the channel ends that wait.
-        limit = threading.Timer(self._deadlines.answer, channel.close)
-        limit.daemon = True
-        limit.start()
-        try:
-            channel.exec_command(request.exec_text())
-        except _FAULTS as error:
-            # The script was not sent yet, so nothing can have been started.
-            fault = HostUnusable if channel.get_transport().is_active() else HostUnreachable
-            raise fault(f"{place(target)} did not take the request: {error}. Nothing was started.") from error
-        finally:
-            limit.cancel()
-        channel.sendall(request.wire())
-
     def _read(self, channel: paramiko.Channel, target: Target, request: Request, reader: _Reader) -> bool:
         """Feed one follower on the host to the reader, to its end; True when it was stopped before."""
         with self._lost(target):
-            self._send(channel, target, request)
+            channel.settimeout(self._deadlines.answer)
+            channel.sendall(request.wire())
             channel.settimeout(_STOP_INTERVAL)
-        deadline = time.monotonic() + self._deadlines.answer
+        begun = time.monotonic()
         while True:
             chunk: bytes | None = None
             with self._lost(target):
@@ -197,10 +184,10 @@ class ParamikoShell:
                 reader.feed(chunk)
             if chunk == b"":
                 break
-            if reader.has_begun():
-                if reader.stop():
-                    return True
-            elif time.monotonic() > deadline:
+            if reader.has_begun() and reader.stop():
+                return True
+            allowed = self._deadlines.answer + (_FOLLOW_SECONDS if reader.has_begun() else 0)
+            if chunk is None and time.monotonic() - begun > allowed:
                 raise ConnectionLost(f"{place(target)} gave no answer in time.")
         # A cut connection looks like the end of the stream; only the follower's own exit tells that all has been said.
         if not (self._ended_well(channel) and reader.has_begun()):

@@ -21,6 +21,22 @@ CONNECTIONS = 4
 """Kept connections to one host; one is enough until it has no channel left."""
 
 
+_FAULTS = (paramiko.SSHException, EOFError, OSError)
+
+
+class _Refused(Exception):
+    """The host opens no more channels on this connection."""
+
+
+class _Dead(Exception):
+    """The connection has ended or hangs."""
+
+
+def _close(channel: paramiko.Channel) -> None:
+    with contextlib.suppress(*_FAULTS):  # it says goodbye, and the connection may be gone
+        channel.close()
+
+
 class Link:
     """One kept connection and the count of its channels in use."""
 
@@ -46,14 +62,17 @@ class Pool:
         self._connecting: Future[None] | None = None
 
     @contextlib.contextmanager
-    def channel(self) -> Iterator[paramiko.Channel]:
-        """An open channel on a kept connection, closed afterwards. Nothing was sent on it yet."""
-        link, channel = self._open()
+    def channel(self, exec_text: str) -> Iterator[paramiko.Channel]:
+        """A channel on which the host has begun ``exec_text``, closed afterwards. Nothing was sent to its stdin yet.
+
+        A kept connection that turns out to be dead is replaced. Raises a HostFault; then nothing can have been started,
+        because what is to be done only comes on stdin.
+        """
+        link, channel = self._open(exec_text)
         try:
             yield channel
         finally:
-            with contextlib.suppress(paramiko.SSHException, EOFError, OSError):  # says goodbye; the link may be gone
-                channel.close()
+            _close(channel)
             self._give_back(link)
 
     def close(self) -> None:
@@ -63,26 +82,49 @@ class Pool:
         for link in links:
             hang_up(link.transport)
 
-    def _open(self) -> tuple[Link, paramiko.Channel]:
+    def _open(self, exec_text: str) -> tuple[Link, paramiko.Channel]:
         deadline = time.monotonic() + self._deadlines.answer
         while True:
             link, fresh = self._reserve(deadline)
-            begun = time.monotonic()
             try:
-                return link, link.transport.open_session(timeout=self._deadlines.answer)
-            except (paramiko.SSHException, EOFError, OSError) as error:
-                hangs = time.monotonic() - begun >= self._deadlines.answer
-                if link.transport.is_active() and not hangs:
-                    # The host allows fewer channels than we thought. Nothing was started.
-                    self._give_back(link, refused=True)
-                    if time.monotonic() > deadline:
-                        raise HostUnusable(f"{place(self._target)} allows no session: {error}.") from error
-                else:
-                    self._drop(link)
-                    if fresh:
-                        raise HostUnreachable(
-                            f"{place(self._target)} ended the connection before a session began: {error}."
-                        ) from error
+                return link, self._begin(link, exec_text)
+            except _Refused as error:
+                self._give_back(link, refused=True)
+                if time.monotonic() > deadline:
+                    raise HostUnusable(f"{place(self._target)} allows no session: {error}.") from error
+            except _Dead as error:
+                self._drop(link)
+                if fresh:
+                    raise HostUnreachable(
+                        f"{place(self._target)} ended the connection before a session began: {error}."
+                    ) from error
+            except HostUnusable:
+                self._give_back(link)
+                raise
+
+    def _begin(self, link: Link, exec_text: str) -> paramiko.Channel:
+        limit = self._deadlines.answer
+        begun = time.monotonic()
+        try:
+            channel = link.transport.open_session(timeout=limit)
+        except _FAULTS as error:
+            if link.transport.is_active() and time.monotonic() - begun < limit:
+                raise _Refused(error) from error  # the host allows fewer channels than we thought
+            raise _Dead(error) from error
+        # paramiko waits for the answer to an exec request without a limit; closing the channel ends that wait.
+        timer = threading.Timer(limit, _close, [channel])
+        timer.daemon = True
+        timer.start()
+        try:
+            channel.exec_command(exec_text)
+        except _FAULTS as error:
+            _close(channel)
+            if link.transport.is_active() and time.monotonic() - begun < limit:
+                raise HostUnusable(f"{place(self._target)} runs no commands: {error}. Nothing was started.") from error
+            raise _Dead(error) from error
+        finally:
+            timer.cancel()
+        return channel
 
     def _reserve(self, deadline: float) -> tuple[Link, bool]:
         """A connection with a channel to spare, counted as used, and whether it was made just now."""

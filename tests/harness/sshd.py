@@ -133,8 +133,10 @@ class Sshd:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def connections(self) -> list[int]:
-        """The processes that each serve one connection."""
-        return [pid for pid, parent in processes() if parent == self.pid]
+        """The processes that serve connections; for a user other than root, two for each (privilege separation)."""
+        parents = {pid: parent for pid, parent in processes() if _name(pid).startswith("sshd")}
+        found = [pid for pid, parent in parents.items() if parent == self.pid]
+        return found + [pid for pid, parent in parents.items() if parent in found]
 
     def kill_connections(self) -> int:
         """Cut every connection at once, as a crash of the host's sshd sessions would; says how many."""
@@ -183,6 +185,13 @@ def command_lines() -> dict[int, str]:
         except (FileNotFoundError, ProcessLookupError):
             continue
     return found
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def _kill(pid: int) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -349,6 +350,16 @@ def test_a_line_is_handed_over_at_once(plain: Lab) -> None:
     plain.shell.follow(plain.target, job_id, 0, take, lambda: False)
     assert len(delays) == 11
     assert statistics.median(delays) < 0.1
+
+
+def test_jobs_that_end_while_a_follower_begins_are_never_followed_for_ever(plain: Lab) -> None:
+    def run(number: int) -> int | None:
+        return plain.run(f"sleep 0.0{number % 8}; exit 5")[1].exit_code
+
+    with ThreadPoolExecutor(4) as threads:
+        begun = time.monotonic()
+        assert list(threads.map(run, range(80))) == [5] * 80
+    assert time.monotonic() - begun < 40
 
 
 def test_start_answers_at_once_whatever_the_command_does(plain: Lab) -> None:
