@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.harness.sshd import Sshd
 from tests.harness.stack import Stack
-from tests.harness.visitor import NAME, PASSWORD, PATIENCE, Visitor
+from tests.harness.visitor import NAME, PASSWORD, Visitor
 
 
 def test_from_the_link_to_a_reachable_host(tmp_path: Path, browser: Browser, sshd: Sshd) -> None:
@@ -31,10 +31,10 @@ def test_from_the_link_to_a_reachable_host(tmp_path: Path, browser: Browser, ssh
         page.get_by_label("Address").fill(f"{sshd.user}@127.0.0.1:{sshd.port}")
         page.get_by_role("button", name="Add and test").click()
         row = page.locator(".hosts > li", has_text="box")
-        expect(row).to_contain_text("It shows SHA256:", timeout=PATIENCE)
+        expect(row).to_contain_text("It shows SHA256:")
         row.get_by_role("button", name="trust this key").click()
         expect(row).to_contain_text("Trusted key SHA256:")
         row.get_by_role("button", name="Test").click()
-        expect(row).to_contain_text("reachable", timeout=PATIENCE)
+        expect(row).to_contain_text("reachable")
         visitor.silent()
         visitor.context.close()

@@ -10,7 +10,7 @@ from playwright.sync_api import Route, expect
 
 from tests.harness.answers import Answer, text
 from tests.harness.lab import Lab, asks
-from tests.harness.visitor import PATIENCE, Visitor
+from tests.harness.visitor import Visitor
 
 Visit = Callable[..., Visitor]
 LOST = r"Failed to load resource|net::ERR_"
@@ -137,7 +137,7 @@ def test_a_restarted_server_is_found_again(lab: Lab, visit: Visit) -> None:
     expect(operator.page.locator(".markdown")).to_have_text("Before.")
     assert lab.stack.web is not None
     lab.stack.web.kill()
-    expect(operator.page.locator("page-connection")).to_have_text("reconnecting", timeout=PATIENCE)
+    expect(operator.page.locator("page-connection")).to_have_text("reconnecting")
     lab.stack.start_web()
     operator.live()
     operator.say("two")
@@ -160,9 +160,9 @@ def test_the_worker_being_away_is_said(lab: Lab, visit: Visit) -> None:
     operator.live()
     assert lab.stack.worker is not None
     lab.stack.worker.kill()
-    expect(operator.page.locator("page-connection")).to_have_text("worker away", timeout=PATIENCE)
+    expect(operator.page.locator("page-connection")).to_have_text("worker away")
     lab.stack.start_worker()
-    expect(operator.page.locator("page-connection")).to_have_text("live", timeout=PATIENCE)
+    expect(operator.page.locator("page-connection")).to_have_text("live")
 
 
 def test_output_is_text_in_colours_and_stop_stops(lab: Lab, visit: Visit) -> None:
@@ -170,10 +170,10 @@ def test_output_is_text_in_colours_and_stop_stops(lab: Lab, visit: Visit) -> Non
     operator = visit(lab.stack)
     operator.say(says(lab, "paint", asks(command), text("It waits."), text("Stopped, I see.")))
     operator.page.get_by_role("button", name="Approve once").click()
-    expect(operator.page.locator(".out")).to_contain_text("red <b>x</b>", timeout=PATIENCE)
+    expect(operator.page.locator(".out")).to_contain_text("red <b>x</b>")
     expect(operator.page.locator(".out .f1")).to_have_text("red")
     operator.page.locator("command-card").get_by_role("button", name="Stop").click()
-    expect(operator.page.locator("command-card .state")).to_contain_text(re.compile("^stopped"), timeout=PATIENCE)
+    expect(operator.page.locator("command-card .state")).to_contain_text(re.compile("^stopped"))
 
 
 def test_a_window_is_shown_and_can_be_revoked(lab: Lab, visit: Visit) -> None:

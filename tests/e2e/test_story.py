@@ -8,7 +8,7 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from tests.harness.stack import Stack
-from tests.harness.visitor import PATIENCE, Visitor
+from tests.harness.visitor import Visitor
 
 ASK = "give me a small Debian container called web, and check that it runs"
 
@@ -25,7 +25,7 @@ def test_asked_twice_approved_twice_and_done(rehearsal: Stack, visit: Callable[[
     page = operator.page
     operator.say(ASK)
     expect(page.locator(".bubble")).to_have_text(ASK)
-    expect(page.locator("plan-card .exact").first).to_contain_text("pct create", timeout=PATIENCE)
+    expect(page.locator("plan-card .exact").first).to_contain_text("pct create")
     command = page.locator("plan-card .exact").first.inner_text()
     operator.stands("waiting for you")
 
@@ -49,7 +49,7 @@ def test_asked_twice_approved_twice_and_done(rehearsal: Stack, visit: Callable[[
     expect(destroy).to_be_disabled()
     typed.fill("practice")
     destroy.click()
-    expect(page.locator(".conclusion")).to_have_count(2, timeout=PATIENCE)
+    expect(page.locator(".conclusion")).to_have_count(2)
     operator.stands("goal verified")
     failed = page.locator("command-card", has_text="container is running")
     expect(failed.first).to_contain_text("exit")

@@ -17,6 +17,7 @@ LAUNCH = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 PATIENCE = 30_000  # milliseconds
+expect.set_options(timeout=PATIENCE)
 NAME, PASSWORD = "ada", "a long enough password"
 
 # What an entry says when everything in it is open; what counts time is left out.
@@ -78,16 +79,16 @@ class Visitor:
     @property
     def session_id(self) -> str:
         """The session that is shown, by its address."""
-        expect(self.page).to_have_url(re.compile("/sessions/"), timeout=PATIENCE)
+        expect(self.page).to_have_url(re.compile("/sessions/"))
         return self.page.url.rsplit("/", 1)[1]
 
     def live(self) -> None:
         """Wait until the page's feed is live."""
-        expect(self.page.locator("page-connection")).to_have_attribute("data-feed", "live", timeout=PATIENCE)
+        expect(self.page.locator("page-connection")).to_have_attribute("data-feed", "live")
 
-    def stands(self, words: str, timeout: float = PATIENCE) -> None:
+    def stands(self, words: str) -> None:
         """Wait until the header says how the session stands."""
-        expect(self.page.locator("page-header .chip")).to_have_text(words, timeout=timeout)
+        expect(self.page.locator("page-header .chip")).to_have_text(words)
 
     def timeline(self) -> list[str]:
         """Every entry's words, with everything opened."""
