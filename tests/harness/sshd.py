@@ -158,10 +158,10 @@ class Sshd:
 
     def kill_jobs(self) -> None:
         """End what jobs of this server are still running: commands, and all of Nomos's own around them."""
-        marks = {f"B={self.base}".encode(), *(f"NOMOS_JOB={job.name}".encode() for job in self.base.glob("*"))}
+        mark = f"HOME={self.home}".encode()
         for pid, _ in processes():
             with contextlib.suppress(FileNotFoundError, ProcessLookupError, PermissionError):
-                if marks & set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")):
+                if mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
                     _kill(pid)
 
 
