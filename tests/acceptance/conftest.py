@@ -20,5 +20,6 @@ def lab(running_lab: Lab) -> Iterator[Lab]:
     """The shared Nomos; whatever a test does, every request that the model sees must be lawful and foreseen."""
     unlawful, unexpected = len(running_lab.model.unlawful), len(running_lab.model.unexpected)
     yield running_lab
+    running_lab.clear_away()
     assert not running_lab.model.unlawful[unlawful:]
     assert not running_lab.model.unexpected[unexpected:], "a turn asked more often than its script says"

@@ -111,7 +111,7 @@ class Api:
         try:
             wait_for(look, timeout, what)
         except AssertionError as error:
-            raise AssertionError(f"{error}; the session was: {json.dumps(last[0], indent=1)[-6000:]}") from None
+            raise AssertionError(f"{error}; the session was: {json.dumps(last[0], indent=1)[-1500:]}") from None
         return last[0]
 
     def until_state(self, session_id: str, state: str, timeout: float = 30) -> Any:

@@ -34,8 +34,8 @@ def asks(*commands: str, host: str = "lab") -> Answer:
 
 
 def proposes(*commands: str, host: str = "lab") -> Answer:
-    """An answer that proposes a plan of these commands."""
-    steps = [{"host": host, "command": command, "why": "the goal needs it"} for command in commands]
+    """An answer that proposes a plan of these commands, which may run side by side."""
+    steps = [{"host": host, "command": command, "why": "it is needed", "parallel": True} for command in commands]
     return answers.calls(("propose_plan", {"goal": "what was asked for", "steps": steps, "verify": "by looking"}))
 
 
@@ -162,6 +162,12 @@ class Lab:
         """The signed-in client."""
         return self.stack.api
 
+    def clear_away(self) -> None:
+        """End what a test left running: commands that change something wait for each other on a host."""
+        for state in ("queued", "starting", "running"):
+            for left in self.api.get(f"/executions?state={state}").json["executions"]:
+                self.api.post(f"/executions/{left['id']}/cancellation")
+
     def talk(self, text: str, *script: Answer) -> Talk:
         """Open a session whose model answers from ``script``, and say ``text``."""
         talk = self.silent(*script)
@@ -180,6 +186,10 @@ class Lab:
         """A command that changes something: adds a line to a file."""
         return f"echo {word} | tee -a {shlex.quote(str(path))}"
 
-    def until_file(self, path: Path, first: str = "one", last: str = "two") -> str:
-        """A command that says ``first``, waits for a file, and says ``last``."""
-        return f"echo {first}; while [ ! -e {shlex.quote(str(path))} ]; do sleep 0.05; done; echo {last}"
+    def until_file(self, path: Path, first: str = "one", last: str = "two", *, asynchronous: bool = False) -> str:
+        """A command that says ``first``, waits for a file, and says ``last``.
+
+        ``asynchronous``: begun with a word that Nomos never waits for, and that comes to nothing here.
+        """
+        begin = "docker build 2>/dev/null; " if asynchronous else ""
+        return f"{begin}echo {first}; while [ ! -e {shlex.quote(str(path))} ]; do sleep 0.05; done; echo {last}"

@@ -133,10 +133,8 @@ class Sshd:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def connections(self) -> list[int]:
-        """The processes that serve connections; for a user other than root, two for each (privilege separation)."""
-        parents = {pid: parent for pid, parent in processes() if _name(pid).startswith("sshd")}
-        found = [pid for pid, parent in parents.items() if parent == self.pid]
-        return found + [pid for pid, parent in parents.items() if parent in found]
+        """The processes that each serve one connection."""
+        return [pid for pid, parent in processes() if parent == self.pid]
 
     def kill_connections(self) -> int:
         """Cut every connection at once, as a crash of the host's sshd sessions would; says how many."""
@@ -144,6 +142,18 @@ class Sshd:
         for pid in found:
             _kill(pid)
         return len(found)
+
+    def pause(self) -> None:
+        """Freeze the server: connections stay, nothing is answered, jobs go on."""
+        self._signal_all(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it answer again."""
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        for pid in (self.pid, *self.connections()):
+            os.kill(pid, number)
 
     def stop(self) -> None:
         """Stop listening and cut all connections. Jobs go on."""
@@ -158,10 +168,10 @@ class Sshd:
 
     def kill_jobs(self) -> None:
         """End what jobs of this server are still running: commands, and all of Nomos's own around them."""
-        mark = f"HOME={self.home}".encode()
+        marks = {f"B={self.base}".encode(), *(f"NOMOS_JOB={job.name}".encode() for job in self.base.glob("*"))}
         for pid, _ in processes():
             with contextlib.suppress(FileNotFoundError, ProcessLookupError, PermissionError):
-                if mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                if marks & set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")):
                     _kill(pid)
 
 
@@ -185,13 +195,6 @@ def command_lines() -> dict[int, str]:
         except (FileNotFoundError, ProcessLookupError):
             continue
     return found
-
-
-def _name(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
 
 
 def _kill(pid: int) -> None:
