@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -26,14 +27,14 @@ class Tool(BaseModel):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
 
 
-class CommandTool(Tool):
+class CommandTool(Tool, ABC):
     """A tool that stands for one command on one host."""
 
     host: HostName
 
+    @abstractmethod
     def command_text(self) -> str:
         """The exact bytes that are classed, shown and run."""
-        raise NotImplementedError
 
     @property
     def why(self) -> str:
