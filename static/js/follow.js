@@ -8,7 +8,10 @@ import { selecting } from "./output-view.js";
 export class Follow {
   #box;
   #on = true;
-  #held = false;
+  #grabbed = false;
+  #passed = null;
+  #put = 0;
+  #size = "";
   #changed;
   #hold;
 
@@ -23,25 +26,33 @@ export class Follow {
     for (const event of ["wheel", "touchmove", "keydown"]) {
       box.addEventListener(event, () => requestAnimationFrame(() => this.#look(false)), { passive: true });
     }
-    box.addEventListener("pointerdown", () => (this.#held = true), { passive: true });
-    for (const event of ["pointerup", "pointercancel"]) addEventListener(event, () => (this.#held = false), { passive: true });
-    // a scroll is the reader's only while the scroll bar is held; otherwise it may be the layout's
-    box.addEventListener("scroll", () => this.#look(!this.#held), { passive: true });
+    box.addEventListener("pointerdown", () => (this.#grabbed = true), { passive: true });
+    for (const event of ["pointerup", "pointercancel"]) addEventListener(event, () => (this.#grabbed = false), { passive: true });
+    box.addEventListener("scroll", () => this.#look(!this.#grabbed && !this.#scrolledByReader()), { passive: true });
     new ResizeObserver(() => this.#grown()).observe(content);
     new ResizeObserver(() => this.#grown()).observe(box);
   }
 
-  /** Go to the end and stay there. */
-  toEnd() {
+  /** Go to the end and stay there; also past what is held, if the reader asks for that. */
+  toEnd({ past = false } = {}) {
+    if (past) this.#passed = this.#hold();
     this.#set(true);
     this.#move();
   }
 
+  /** A scroll that neither this object nor a change of the layout made: by the focus, a search, a screen reader. */
+  #scrolledByReader() {
+    const { scrollTop, scrollHeight, clientHeight } = this.#box;
+    return Math.abs(scrollTop - this.#put) > 1 && this.#size === `${scrollHeight} ${clientHeight}`;
+  }
+
   #move() {
-    const held = this.#hold();
+    const hold = this.#hold();
+    const held = hold === this.#passed ? null : hold;
     const end = this.#box.scrollHeight - this.#box.clientHeight;
     const start = held ? this.#box.scrollTop + held.getBoundingClientRect().top - this.#box.getBoundingClientRect().top - 10 : end;
     this.#box.scrollTop = Math.min(start, end);
+    this.#put = this.#box.scrollTop;
   }
 
   #atEnd() {
@@ -49,11 +60,14 @@ export class Follow {
   }
 
   #look(joinOnly) {
-    if (this.#atEnd()) this.#set(true);
-    else if (!joinOnly) this.#set(false);
+    if (this.#atEnd()) {
+      if (!joinOnly) this.#passed = this.#hold();
+      this.#set(true);
+    } else if (!joinOnly) this.#set(false);
   }
 
   #grown() {
+    this.#size = `${this.#box.scrollHeight} ${this.#box.clientHeight}`;
     if (this.#on && !selecting(this.#box)) this.#move();
   }
 

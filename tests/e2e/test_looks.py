@@ -36,7 +36,7 @@ def test_a_question_on_a_phone_is_read_from_its_beginning(rehearsal: Stack, visi
     operator = visit(rehearsal, width=390, height=500)
     operator.say(ASK)
     operator.stands("waiting for you")
-    expect(operator.page.locator("plan-card h3")).to_be_in_viewport()
+    expect(operator.page.locator("plan-card h2")).to_be_in_viewport()
     approve = operator.page.get_by_role("button", name="Approve plan")
     expect(approve).not_to_be_in_viewport()
     expect(approve).to_be_disabled()

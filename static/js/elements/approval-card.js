@@ -46,8 +46,8 @@ export class ApprovalCard extends HTMLElement {
     return h(
       "section",
       { class: `card approval ${approval.risk}`, "aria-labelledby": title },
-      h("header", {}, riskBadge(approval.risk), h("h3", { id: title }, approval.title), hostBadge(approval.host), h("span", { class: "age" })),
-      h("pre", { class: "exact", tabindex: "0", "aria-label": `Exact command on ${approval.host}` }, commandCode(approval.command)),
+      h("header", {}, riskBadge(approval.risk), h("h2", { id: title }, approval.title), hostBadge(approval.host), h("span", { class: "age" })),
+      h("pre", { class: "exact", role: "group", tabindex: "0", "aria-label": `Exact command on ${approval.host}` }, commandCode(approval.command)),
       facts([["Why", approval.reason], ["Effect", execution?.risk_why]]),
       this.#decision.node,
     );

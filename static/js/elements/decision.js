@@ -49,7 +49,7 @@ export class Decision {
   /** Begin to watch what has been on the screen: the buttons, and the commands. To be called once the card is whole. */
   watch(commands) {
     this.#unread = new Set(commands);
-    this.#observer = new IntersectionObserver((entries) => this.#looked(entries), { threshold: [0, 0.25, 0.5, 0.75, 0.95] });
+    this.#observer = new IntersectionObserver((entries) => this.#looked(entries), { threshold: [0, 0.2, 0.4, 0.6, 0.8, 0.9, 1] });
     for (const node of [...commands, this.#acts]) this.#observer.observe(node);
   }
 
@@ -89,9 +89,9 @@ export class Decision {
 
   #looked(entries) {
     for (const { target, intersectionRatio: ratio, intersectionRect: seen, boundingClientRect: whole } of entries) {
-      if (target === this.#acts) this.#inView = ratio > 0.9;
+      if (target === this.#acts) this.#inView = ratio >= 0.9;
       // of one that is taller than the screen, the end must have been seen
-      else if (ratio > 0.9 || (ratio > 0 && seen.bottom >= whole.bottom - 1)) this.#unread.delete(target);
+      else if (ratio >= 0.9 || (ratio > 0 && seen.bottom >= whole.bottom - 1)) this.#unread.delete(target);
     }
     clearTimeout(this.#timer);
     if (this.#armed || !this.#inView) return;

@@ -154,7 +154,7 @@ const VIEWS = {
     },
   },
   conclusion: {
-    make: () => h("section", { class: "card conclusion" }, h("header", {}, h("span"), h("h3")), h("div", { class: "markdown" })),
+    make: () => h("section", { class: "card conclusion" }, h("header", {}, h("span"), h("h2")), h("div", { class: "markdown" })),
     update: (node, { input }) => {
       const verified = input?.outcome === "verified";
       if (node.dataset.outcome !== input?.outcome) {
@@ -197,7 +197,7 @@ const VIEWS = {
         "details",
         { class: "tool" },
         h("summary", {}, h("span"), icon("chevron")),
-        h("pre", { tabindex: "0", "aria-label": "Result" }),
+        h("pre", { role: "group", tabindex: "0", "aria-label": "Result" }),
       ),
     update: (node, block) => {
       const { name, input, result, is_error: failed } = block;

@@ -49,7 +49,7 @@ export class PlanCard extends HTMLElement {
       "header",
       {},
       pending ? riskBadge(approval.risk) : icon("plan"),
-      h("h3", { id: title }, plan.goal),
+      h("h2", { id: title }, plan.goal),
       pending && h("span", { class: "age" }),
     );
     const steps = h("ol", { class: "steps" }, ...plan.steps.map((step) => this.#step(step)));
@@ -82,7 +82,7 @@ export class PlanCard extends HTMLElement {
         "div",
         {},
         h("div", { class: "line" }, hostBadge(step.host), step.risk === "change" ? null : riskBadge(step.risk), h("span", { class: "why" }, step.why)),
-        h("pre", { class: "exact", tabindex: "0", "aria-label": `Exact command on ${step.host}` }, commandCode(step.command)),
+        h("pre", { class: "exact", role: "group", tabindex: "0", "aria-label": `Exact command on ${step.host}` }, commandCode(step.command)),
         step.undo && h("p", { class: "undo" }, "Undo: ", step.undo),
       ),
     );

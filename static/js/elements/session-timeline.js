@@ -24,7 +24,7 @@ export class SessionTimeline extends HTMLElement {
     this.#start = this.querySelector(".start");
     const content = h("div", { class: "column" }, this.#earlier, this.#list, this.#tail);
     this.append(content);
-    const pill = h("button", { type: "button", class: "button newer", hidden: true, on: { click: () => this.#follow.toEnd() } }, icon("down"), "Newest");
+    const pill = h("button", { type: "button", class: "button newer", hidden: true, on: { click: () => this.#follow.toEnd({ past: true }) } }, icon("down"), "Newest");
     this.after(pill);
     this.#follow = new Follow(this, content, (on) => (pill.hidden = on), () => this.querySelector(".card.approval"));
     app.addEventListener("change", ({ detail }) => this.#schedule(detail));
@@ -136,7 +136,7 @@ export class SessionTimeline extends HTMLElement {
       h(
         "section",
         { class: "card parked", "aria-label": "Parked" },
-        h("div", {}, h("h3", {}, "Results are in, the window is over"), h("p", {}, "Nomos stopped here because nobody was asked for a while. Nothing is lost.")),
+        h("div", {}, h("h2", {}, "Results are in, the window is over"), h("p", {}, "Nomos stopped here because nobody was asked for a while. Nothing is lost.")),
         h("button", { type: "button", class: "button primary", on: { click: press } }, `Keep going ${minutes} min`),
         says,
       ),
