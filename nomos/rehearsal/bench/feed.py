@@ -11,6 +11,7 @@ from http.client import HTTPConnection
 
 from nomos.actions import sessions as session_actions
 from nomos.rehearsal.bench.client import PATIENCE, Feed, NothingCame, Seen
+from nomos.rehearsal.bench.rounds import counted
 from nomos.rehearsal.bench.seed import MESSAGES
 from nomos.rehearsal.bench.stage import Stage
 
@@ -42,7 +43,7 @@ def commits(stage: Stage, rounds: int) -> Values:
     values: list[float] = []
     session_id = stage.client.new_session()
     with Feed(stage.client) as feed:
-        for number in range(rounds):
+        for number in counted(rounds):
             title, place = f"Commit {number}", feed.place
             began = time.monotonic()
             session_actions.change(stage.store, session_id, stage.clock.now(), title=title, archived=None)
@@ -68,7 +69,7 @@ def streams(stage: Stage, rounds: int) -> Values:
             time.sleep(_SETTLED_SECONDS)
             memory = (stage.web.memory() - before) / STREAMS / 1024
             fanout = []
-            for number in range(rounds):
+            for number in counted(rounds):
                 title = f"Fan-out {number}."
                 began = time.monotonic()
                 session_actions.change(stage.store, session_id, stage.clock.now(), title=title, archived=None)
@@ -105,7 +106,7 @@ def snapshots(stage: Stage, rounds: int) -> Values:
     """``snapshot``, ``snapshot_whole``: over HTTP, on a connection of their own as after a reload."""
     paths = {"snapshot": "", "snapshot_whole": f"?limit={MESSAGES}"}
     values: dict[str, list[float]] = {name: [] for name in paths}
-    for _ in range(rounds):
+    for _ in counted(rounds):
         for name, query in paths.items():
             began = time.monotonic()
             stage.client.call("GET", f"/api/v1/sessions/{stage.long_session}{query}")

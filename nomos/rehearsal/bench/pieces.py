@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping
 
 from nomos.agent.prompt import build
+from nomos.rehearsal.bench.rounds import counted
 from nomos.rehearsal.bench.stage import Stage
 from nomos.risk import classify
 from nomos.ssh.base import Limits
@@ -79,7 +80,7 @@ def job_starts(stage: Stage, rounds: int) -> Values:
     values: list[float] = []
     try:
         shell.probe(target)
-        for _ in range(rounds):
+        for _ in counted(rounds):
             job_id, began = str(uuid.uuid4()), time.monotonic()
             shell.start(target, job_id, "true", Limits(timeout=60))
             values.append((time.monotonic() - began) * 1000)
@@ -92,7 +93,7 @@ def job_starts(stage: Stage, rounds: int) -> Values:
 def classifications(_stage: Stage, rounds: int) -> Values:
     """``classify``: every command of a list, the mean of some repetitions each."""
     values = []
-    for _ in range(rounds):
+    for _ in counted(rounds):
         for command in COMMANDS:
             began = time.perf_counter()
             for _ in range(_REPEATS):
@@ -104,7 +105,7 @@ def classifications(_stage: Stage, rounds: int) -> Values:
 def histories(stage: Stage, rounds: int) -> Values:
     """``history``: rows are read and the request is built, as before each question to the model."""
     values = []
-    for _ in range(rounds):
+    for _ in counted(rounds):
         began = time.monotonic()
         with stage.store.read() as connection:
             past = messages.page(connection, stage.long_session)

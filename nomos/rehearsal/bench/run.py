@@ -9,10 +9,9 @@ from pathlib import Path
 from nomos.clock import Clock
 from nomos.rehearsal.bench import feed, pieces, turns
 from nomos.rehearsal.bench.figures import FIGURES, Found
+from nomos.rehearsal.bench.rounds import ROUNDS
 from nomos.rehearsal.bench.stage import Stage
 from nomos.store.engine import Store
-
-ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ def measure(
     """Measure the figures ``only``, or all, and return them in the order of ``FIGURES``.
 
     :param store: the open database of the Nomos that ``settings`` (``stage.environment``) describe. :param folder:
-        where else it may write. :param rounds: how often each is measured.
+        where else it may write. :param rounds: how often each is measured, see ``rounds``.
     :raises NomosError: something that was measured did not come.
     """
     wanted = frozenset(only or FIGURES)

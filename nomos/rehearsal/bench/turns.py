@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from nomos.rehearsal.bench.answers import ask_to_run, ask_to_speak
 from nomos.rehearsal.bench.client import Feed, Seen
+from nomos.rehearsal.bench.rounds import counted
 from nomos.rehearsal.bench.stage import Stage
 
 _LINES = 12  # that a command prints
@@ -60,7 +61,7 @@ def placeholders(stage: Stage, rounds: int) -> Values:
     """``placeholder``: sessions one after the other; each turn has ended before the next one begins."""
     values: list[float] = []
     with Feed(stage.client) as feed:
-        for _ in range(rounds):
+        for _ in counted(rounds):
             session_id, place = stage.client.new_session(), feed.place
             sent = time.monotonic()
             stage.client.say(session_id, "Say something.")
@@ -74,7 +75,7 @@ def texts(stage: Stage, rounds: int) -> Values:
     """``text``: the model says the time at which it speaks."""
     values: list[float] = []
     with Feed(stage.client) as feed:
-        for _ in range(rounds):
+        for _ in counted(rounds):
             session_id, place = stage.client.new_session(), feed.place
             stage.client.say(session_id, ask_to_speak(_PIECES))
             message = feed.first("a placeholder", _placeholder(session_id), place)
@@ -91,7 +92,7 @@ def executions(stage: Stage, rounds: int) -> Values:
     """
     values: dict[str, list[float]] = {name: [] for name in ("decision", "line", "end", "continuation")}
     with Feed(stage.client) as feed:
-        for _ in range(max(1, rounds // 2)):
+        for _ in counted(max(1, rounds // 2)):
             _one_execution(stage, feed, values)
     return values
 
