@@ -103,6 +103,11 @@ export class App extends EventTarget {
     await call("POST", `/sessions/${this.id}/stop`, { executions: true });
   }
 
+  /** Hand a running command a line of input. */
+  async input(execution, text) {
+    await call("POST", `/executions/${execution.id}/input`, { text });
+  }
+
   async cancel(execution) {
     await call("POST", `/executions/${execution.id}/cancellation`);
   }

@@ -2,6 +2,8 @@
 
 import { dropBytes } from "./text.js";
 
+const leftOut = (bytes) => `\n[… ${bytes} bytes left out …]\n`;
+
 /** How much is fetched at once, in bytes. */
 export const PART = 256 * 1024;
 
@@ -30,8 +32,12 @@ export class Pieces {
     if (tail?.text) this.#write(tail.text);
   }
 
-  /** A live piece. */
-  async push({ offset, end, text }) {
+  /** A live piece; `skipped` bytes before it are not sent live, because the output is long. */
+  async push({ offset, end, text, skipped = 0 }) {
+    if (skipped && !this.#fetching && offset > this.#next && offset - skipped <= this.#next) {
+      this.#write(leftOut(offset - this.#next));
+      this.#next = offset;
+    }
     if (this.#fetching || offset > this.#next) {
       await this.reach(end);
       return;
@@ -52,6 +58,7 @@ export class Pieces {
   async #fetch() {
     const part = await this.#range(this.#next, PART);
     if (part.end <= this.#next) return false;
+    if (part.offset > this.#next) this.#write(leftOut(part.offset - this.#next));
     this.#next = part.end;
     this.#write(part.text);
     return true;

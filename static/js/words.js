@@ -74,6 +74,9 @@ export function executionWords(execution) {
   }
 }
 
+/** Whether the answer to a command's question must not be shown while it is typed. */
+export const asksForSecret = (question) => /password|passphrase|passcode|\bpin\b|token|\botp\b|verification code/i.test(question);
+
 /** What is known beyond the state, for the card's body; null where the state says it all. */
 export function executionDetail(execution) {
   if (execution.detail) return execution.detail;

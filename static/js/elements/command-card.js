@@ -7,8 +7,9 @@ import { h, icon, setText } from "../dom.js";
 import { OutputView, selecting } from "../output-view.js";
 import { Pieces } from "../pieces.js";
 import { quiet, tick } from "../ticker.js";
-import { duration } from "../time.js";
+import { duration, secondsBetween } from "../time.js";
 import { executionDetail, executionWords, neverStarts, underWay } from "../words.js";
+import "./command-question.js";
 import { commandCode, hostBadge } from "./parts.js";
 
 /** A command that went well shrinks to one row after this long, unless it was touched. */
@@ -65,6 +66,8 @@ export class CommandCard extends HTMLElement {
     const raw = h("a", { class: "button small quiet", href: apiUrl(`/executions/${id}/output.txt`), target: "_blank", rel: "noopener" }, "Raw log");
     const copyOutput = button("Copy output", (event) => this.#copy(event.currentTarget, parts.view.text()));
     const copyCommand = button("Copy command", (event) => this.#copy(event.currentTarget, command));
+    parts.question = h("command-question");
+    parts.question.serve((text) => this.#app.input(this.#execution, text));
     parts.details = h(
       "details",
       { class: "card command" },
@@ -73,6 +76,7 @@ export class CommandCard extends HTMLElement {
       parts.detail,
       parts.earlier,
       parts.out,
+      parts.question,
       h("div", { class: "foot" }, copyOutput, copyCommand, raw, parts.note, parts.stop),
     );
     parts.details.addEventListener("toggle", () => parts.details.open && this.#listen());
@@ -87,11 +91,12 @@ export class CommandCard extends HTMLElement {
     if (this.#pieces) return;
     const { id, output_bytes: size } = this.#execution;
     const { view, out } = this.#parts;
-    this.#heard = Date.now();
+    const last = this.#execution.last_output_at ?? this.#execution.started_at;
+    this.#heard = last ? Date.now() - secondsBetween(last) * 1000 : Date.now();
     this.#pieces = new Pieces({
       range: (offset, limit) => this.#app.output(id, offset, limit),
       write: (text) => {
-        this.#heard = Date.now();
+        if (text) this.#heard = Date.now();
         view.write(text);
         out.hidden = false;
       },
@@ -111,9 +116,6 @@ export class CommandCard extends HTMLElement {
     else if (good && before) this.#shrink = setTimeout(() => this.#shrinks(), SHRINK_AFTER);
     if (before && underWay(before) && !active) announce(`Command on ${host} ended: ${executionWords(this.#execution).text}`);
     details.dataset.tone = executionWords(this.#execution).tone;
-    const detail = executionDetail(this.#execution);
-    setText(this.#parts.detail, detail ?? "");
-    this.#parts.detail.hidden = !detail;
   }
 
   #shrinks() {
@@ -123,17 +125,21 @@ export class CommandCard extends HTMLElement {
   }
 
   #words() {
-    const { state, stop, note, details, out } = this.#parts;
+    const { state, stop, note, details, out, detail, question } = this.#parts;
     const execution = this.#execution;
     const { tone, text } = executionWords(execution);
     setText(state, text);
     state.className = `state ${tone}`;
+    const more = executionDetail(execution);
+    setText(detail, more ?? "");
+    detail.hidden = !more;
+    question.ask(execution.state === "running" ? execution.question : null);
     const active = underWay(execution);
     const stopping = Boolean(execution.cancel_requested_at);
     stop.hidden = !active;
     stop.disabled = stopping;
     const silent = (Date.now() - this.#heard) / 1000;
-    if (execution.state === "running" && silent > SILENT) setText(note, `no output for ${duration(silent, { live: true })}`);
+    if (execution.state === "running" && silent > SILENT) setText(note, `quiet for ${duration(silent, { live: true })}`);
     else setText(note, !active && !execution.output_bytes ? "no output" : execution.truncated ? "shortened: middle left out" : "");
     out.hidden = !execution.output_bytes && !out.querySelector(".l")?.textContent;
     details.classList.toggle("active", active);
