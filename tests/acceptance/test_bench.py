@@ -1,4 +1,4 @@
-"""``nomos bench`` as an operator runs it. What is looked at is the shape of its report, never how fast this machine is."""
+"""``nomos bench`` as an operator runs it. Looked at is the shape of its report, never how fast this machine is."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nomos.rehearsal.bench.figures import FIGURES, Found, table
+from tests.harness.practice import run_in_practice_shell
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,3 +69,18 @@ def test_every_figure_can_be_shown() -> None:
 def test_every_figure_is_on_its_page() -> None:
     page = (ROOT / "docs/bench.md").read_text(encoding="utf-8")
     assert [name for name in FIGURES if f"| `{name}` |" not in page] == []
+
+
+def test_the_ticker_prints_when_it_prints(tmp_path: Path) -> None:
+    began = time.monotonic()
+    ran = run_in_practice_shell(tmp_path, "ticker 3 0.01")
+    stamps = [float(line) for line in ran.out.splitlines()]
+    assert (ran.code, ran.err, len(stamps)) == (0, "", 3)
+    assert began - 0.001 <= stamps[0] < stamps[1] < stamps[2] <= time.monotonic() + 0.001
+
+
+@pytest.mark.parametrize("words", ["", "3", "-1 1", "3 x", "99999 0", "100 100"])
+def test_the_ticker_refuses_what_would_never_end(tmp_path: Path, words: str) -> None:
+    ran = run_in_practice_shell(tmp_path, f"ticker {words}")
+    assert (ran.code, ran.out) == (2, "")
+    assert "ticker" in ran.err
