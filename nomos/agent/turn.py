@@ -92,13 +92,15 @@ class TurnRunner:
         while True:
             past = self._past(turn)
             step = past.step
-            for block in _open_calls(past.own):
+            calls = _open_calls(past.own)
+            for block in calls:
                 if heart.out:
                     return self._stop(turn, heart)
                 self.calls.answer(turn.claim, heart, block)
             if heart.out:
                 return self._stop(turn, heart)
-            past = self._past(turn)
+            if calls:
+                past = self._past(turn)
             if step and (ending := _ending(past.own, step - 1)) is not None:
                 return self._end(turn, MessageStatus.DONE, ending)
             if step >= self.max_steps:
