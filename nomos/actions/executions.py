@@ -9,11 +9,11 @@ from datetime import datetime
 from nomos.clock import Moment
 from nomos.domain.approvals import ApprovalKind, scopes_for
 from nomos.domain.digests import command_digest
-from nomos.domain.executions import ENDED, UNDER_WAY, Execution, Risk, State
+from nomos.domain.executions import ENDED, LONGEST_INPUT, UNDER_WAY, Execution, Risk, State
 from nomos.domain.quiet import asks_for_secret
 from nomos.domain.telling import STOPPED_CALL
 from nomos.domain.windows import gate
-from nomos.errors import Conflict, InvalidInput
+from nomos.errors import Conflict, InvalidInput, TooLarge
 from nomos.risk import classify
 from nomos.store import approvals, executions, hosts, inputs, messages, plans, sessions, windows
 from nomos.store.engine import Store
@@ -153,7 +153,10 @@ def answer(store: Store, execution_id: str, text: str, now: datetime, *, by: str
     """Store a line of the operator's for a running command; the worker hands it to the job.
 
     :raises NotFound: there is no such execution. :raises Conflict: it does not run, or it takes no input.
+    :raises TooLarge: the line is longer than a job can be handed at once.
     """
+    if len(text.encode("utf-8", "surrogateescape")) > LONGEST_INPUT:
+        raise TooLarge(f"A line of input can have at most {LONGEST_INPUT} bytes. Nothing was sent.")
     with store.write(now) as tx:
         sessions.lock(tx, executions.get(tx.c, execution_id).session_id)
         execution = executions.get(tx.c, execution_id)

@@ -61,6 +61,8 @@ ENDED = frozenset(state for state, after in TRANSITIONS.items() if not after)
 UNDER_WAY = frozenset({State.QUEUED, State.STARTING, State.RUNNING})
 CONTINUES = frozenset(ENDED - {State.DENIED, State.WITHDRAWN})  # ends that the agent is told as a result
 
+LONGEST_INPUT = 4095  # bytes of a line of input: with its line break it can be handed over whole or not at all
+
 
 @dataclass(frozen=True, slots=True)
 class Execution:

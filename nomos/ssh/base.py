@@ -55,11 +55,14 @@ class HostFacts:
 class Limits:
     """Limits that the host itself enforces, also while Nomos is away.
 
-    ``timeout``: seconds of run time, 0 for none. ``output_cap``: bytes kept in the job's output file.
+    ``timeout``: seconds of run time, 0 for none. ``output_cap``: bytes kept in the job's output file, below 2 GiB
+    (small shells count in 32 bits). ``stdin``: the command can be given lines by ``Shell.input``, and its stdin never
+    ends; without it reading gives the end of file at once.
     """
 
     timeout: int = 3600
-    output_cap: int = 64 * 1024 * 1024
+    output_cap: int = 1024 * 1024 * 1024
+    stdin: bool = False
 
 
 class JobState(StrEnum):
@@ -79,7 +82,10 @@ ENDED = frozenset({JobState.EXITED, JobState.NEVER_STARTED, JobState.UNKNOWN})
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """One look at a job. ``size`` counts bytes of output kept on the host; ``boot`` is the host's boot identity now."""
+    """One look at a job. ``size`` counts bytes of output kept on the host; ``boot`` is the host's boot identity now.
+
+    ``taken``: the line of input was handed to the command; if it was not, ``why`` or the state says why.
+    """
 
     state: JobState
     boot: str
@@ -88,6 +94,7 @@ class JobStatus:
     truncated: bool = False
     timed_out: bool = False
     why: str = ""
+    taken: bool = False
 
 
 class Shell(Protocol):
@@ -102,8 +109,12 @@ class Shell(Protocol):
         """Connect as far as the key exchange and say which key the host shows. Signs in to nothing."""
         ...
 
-    def probe(self, target: Target) -> HostFacts:
-        """Sign in and find out what Nomos needs to know of the host. Leaves nothing but the job folder behind."""
+    def probe(self, target: Target, *, fresh: bool = True) -> HostFacts:
+        """Sign in and find out what Nomos needs to know of the host. Leaves nothing but the job folder behind.
+
+        Without ``fresh`` the answer may be the one that a connection gave which is still open: a host cannot have
+        restarted under it.
+        """
         ...
 
     def start(self, target: Target, job_id: str, command: str, limits: Limits) -> JobStatus:
@@ -119,13 +130,23 @@ class Shell(Protocol):
     ) -> JobStatus:
         """Hand over the job's output from byte ``offset`` on as it comes, until the job has ended or ``stop()``.
 
-        Returns the last status; when it says EXITED, all output kept has been handed over. ``stop`` is asked at
-        least twice a second. Raises ``ConnectionLost`` when the link ends: call again with the new offset.
+        Returns too when the job becomes ORPHANED; called again, it follows on. Returns the last status; when it says
+        EXITED, all output kept has been handed over. ``stop`` is asked at least twice a second. Raises
+        ``ConnectionLost`` when the link ends: call again with the new offset.
         """
         ...
 
     def status(self, target: Target, job_id: str) -> JobStatus:
         """Look at the job once."""
+        ...
+
+    def input(self, target: Target, job_id: str, line: str) -> JobStatus:
+        """Hand the command one line and its line break on its stdin, whole or not at all; ``taken`` says which.
+
+        Not taken: the job does not run, was started without ``Limits.stdin``, or has not read what it was given
+        before. Waits for none of these. Raises InvalidInput for a line break or more than 4,095 bytes. After
+        ``ConnectionLost`` it is not known: the line may have been handed over.
+        """
         ...
 
     def cancel(self, target: Target, job_id: str, *, kill: bool = False) -> JobStatus:

@@ -2,10 +2,10 @@
 #
 # Nothing of this is kept on the host. It travels with every request as the text of a variable (nomos/ssh/request.py):
 #     M  a word that marks our lines, so that what a login script prints is not taken for them
-#     B  the folder for jobs      I  what runs commands, empty for the host's own      C  the command
+#     B  the folder for jobs      I  what runs commands, empty for the host's own      C  the command, or a line of input
 #     S  this script, which is run by: eval "$S"
 # with the arguments:
-#     probe | start ID CAP TIMEOUT GRACE | status ID | follow ID OFFSET SECONDS | cancel ID TERM|KILL
+#     probe | start ID CAP TIMEOUT GRACE [stdin] | status ID | follow ID OFFSET SECONDS | cancel ID TERM|KILL | input ID
 #
 # A job is the folder B/ID, taken by mkdir. Its state is in the NAMES of files, because a rename is atomic and needs
 # no free block, also on a full disk:
@@ -14,6 +14,7 @@
 #     st.running, then st.exit.CODE.SIZE.TIME
 #     cut.1 output was cut    late.1 the time was over    cancel.1 Nomos sent a signal       (each .0 before)
 #     out  stdout and stderr in one stream     cmd  the command, for people     pipe  from the command to the spooler
+#     in   a fifo, the command's stdin if it was started with one; the supervisor holds it open, so it never ends
 #     alive  a fifo whose write end only the supervisor holds: readers get EOF when it ends, however it ends
 # Only the winner of the mkdir can start the command. So: no st.* and a dead supervisor means it never started.
 
@@ -77,6 +78,17 @@ find_boot() {
   BOOT=${BOOT:-x}-$L_START
 }
 
+# When this boot began, in Unix time: process 1 counts in hundredths from the start of the kernel. Empty if that does
+# not fit the clock, as in a container that is shown another start than its kernel's.
+find_since() {
+  while read -r K_ V_; do
+    [ "$K_" = btime ] || continue
+    SINCE=$((V_ + ${BOOT##*-} / 100))
+    [ "$SINCE" -le "$(date +%s)" ] || SINCE=
+    return
+  done </proc/stat
+}
+
 # after SECONDS [COMMAND…]: to be run in a background subshell; ended early by TERM, it takes its sleep along.
 after() {
   NAP_=
@@ -119,7 +131,7 @@ empty() { printf '' >"$1"; }
 
 # find_state: sets STATE, WHY, CODE, SIZE
 find_state() {
-  STATE= WHY= CODE= SIZE=0
+  STATE= WHY= CODE= SIZE=0 SINCE= S_PID= C_PID= CUT=0 LATE=0 CANCEL=0
   find_boot
   [ -d "$D" ] || { STATE=missing; return; }
   read_names
@@ -143,7 +155,7 @@ find_state() {
   if [ "$SUPERVISED" = 1 ]; then
     if [ "$ST" = running ]; then STATE=running; else STATE=starting; fi
   elif [ -z "$S_PID" ]; then STATE=unknown WHY=claimed_only
-  elif [ "$S_BOOT" != "$BOOT" ]; then STATE=unknown WHY=host_restarted
+  elif [ "$S_BOOT" != "$BOOT" ]; then STATE=unknown WHY=host_restarted; find_since
   elif [ -z "$ST" ]; then STATE=never_started
   elif command_lives; then STATE=orphaned WHY=supervisor_died
   else STATE=unknown WHY=supervisor_died
@@ -151,11 +163,10 @@ find_state() {
 }
 
 say_state() {
-  say "state=$STATE code=$CODE size=$SIZE cut=$CUT late=$LATE cancel=$CANCEL boot=$BOOT supervisor=$S_PID command=$C_PID why=$WHY"
+  say "state=$STATE code=$CODE size=$SIZE cut=$CUT late=$LATE cancel=$CANCEL boot=$BOOT supervisor=$S_PID command=$C_PID why=$WHY since=$SINCE took=${TOOK:-}"
 }
 
 report() {
-  S_PID= C_PID= CUT=0 LATE=0 CANCEL=0
   find_state
   say_state
 }
@@ -209,7 +220,7 @@ sweep() {
   find "$B/." ! -name . -prune -type d -mtime "+$KEEP_OUTPUT_DAYS" 2>/dev/null | while IFS= read -r D; do
     [ -e "$D/out" ] || continue
     find_state
-    case $STATE in exited | unknown | never_started) rm -f "$D/out" "$D/cmd" "$D/pipe" "$D/alive" ;; esac
+    case $STATE in exited | unknown | never_started) rm -f "$D/out" "$D/cmd" "$D/pipe" "$D/in" "$D/alive" ;; esac
   done
   find "$B/." ! -name . -prune -type d -mtime "+$KEEP_FOLDER_DAYS" 2>/dev/null | while IFS= read -r D; do
     [ -e "$D/out" ] || rm -rf "$D"
@@ -234,7 +245,7 @@ start() {
 
 prepare() {
   empty "$D/c.0" && empty "$D/cut.0" && empty "$D/late.0" && empty "$D/cancel.0" && empty "$D/out" \
-    && mkfifo "$D/pipe" "$D/alive" && printf '%s\n' "$C" | cat >"$D/cmd"
+    && mkfifo "$D/pipe" "$D/alive" ${INPUT:+"$INPUT"} && printf '%s\n' "$C" | cat >"$D/cmd"
 }
 
 refuse() {
@@ -243,7 +254,8 @@ refuse() {
 }
 
 supervise() {
-  CAP=$2 TIMEOUT=$3 GRACE=$4
+  CAP=$2 TIMEOUT=$3 GRACE=$4 STDIN=/dev/null INPUT=
+  [ "${5:-}" != stdin ] || { STDIN=$D/in INPUT=$D/in; }
   # Handlers, never '': what is ignored here would be ignored by the command too.
   trap : TERM HUP INT QUIT PIPE USR1
   find_boot
@@ -255,28 +267,28 @@ supervise() {
   fi
   look $$
   { empty "$D/s.$$.$L_START.$BOOT" && WHY=$(prepare 2>&1); } || { rm -rf "$D"; refuse prepare; }
-  exec 9<>"$D/alive"
-  { exec 9>&- >/dev/null; spool; } <"$D/pipe" &
+  exec 9<>"$D/alive" 7<>"$STDIN"
+  { exec 7>&- 9>&- >/dev/null; spool; } <"$D/pipe" &
   SPOOLER=$!
   exec 8>"$D/pipe"
   empty "$D/st.running" || { rm -rf "$D"; WHY='no room for a file'; refuse prepare; }
   TIMER=
   if [ "$TIMEOUT" -gt 0 ]; then
-    { exec 8>&- 9>&- >/dev/null; watch_time; } &
+    { exec 7>&- 8>&- 9>&- >/dev/null; watch_time; } &
     TIMER=$!
   fi
-  ( exec 3>&1 </dev/null >&8 2>&8 8>&- 9>&-; run )
+  ( exec 3>&1 <"$STDIN" >&8 2>&8 7>&- 8>&- 9>&-; run )
   CODE=$?
   exec 8>&-
   [ -z "$TIMER" ] || kill "$TIMER" 2>/dev/null
   # What the command left behind may keep the pipe for ever; a signal ends the wait for it.
-  { exec 9>&- >/dev/null; after 2 kill -USR1 $$; } &
+  { exec 7>&- 9>&- >/dev/null; after 2 kill -USR1 $$; } &
   GUARD=$!
   wait "$SPOOLER"
   kill "$GUARD" 2>/dev/null
   size_of "$D/out"
   mv "$D/st.running" "$D/st.exit.$CODE.$SIZE.$(date +%s)"
-  exec 9>&- >/dev/null
+  exec 7>&- 9>&- >/dev/null
   sweep
 }
 
@@ -358,6 +370,26 @@ cancel() {
   report
 }
 
+# --- input ----------------------------------------------------------------------------------------------------------
+
+# A line of at most PIPE_BUF bytes goes into the fifo as a whole or not at all, so a writer that has to wait because
+# nobody reads may be killed. Opened to read as well, for without a reader opening would wait and writing would fail.
+input() {
+  find_state
+  TOOK=
+  if [ "$STATE" != running ]; then TOOK=no
+  elif [ ! -p "$D/in" ]; then TOOK=closed
+  else
+    printf '%s\n' "$C" 1<>"$D/in" 2>/dev/null &
+    WRITER=$!
+    { after 2 kill $WRITER; } >/dev/null 2>&1 &
+    GUARD=$!
+    if wait $WRITER 2>/dev/null; then TOOK=yes; else TOOK=full; fi
+    kill $GUARD 2>/dev/null
+  fi
+  say_state
+}
+
 # --- follow ---------------------------------------------------------------------------------------------------------
 
 # On stdout the state, a line that begins the output, and the output; in the end the state again, on stderr.
@@ -413,5 +445,6 @@ case $VERB in
     exec sh -c 'eval "$S"' nomos-job attached "$@" ;;
   attached) follow "$2" "$3" ;;
   cancel) cancel "$2" ;;
+  input) input ;;
 esac
 exit 0

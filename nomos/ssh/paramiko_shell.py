@@ -18,7 +18,7 @@ from nomos.ssh.connection import Deadlines, connect, exchange_keys, hang_up, pla
 from nomos.ssh.keys import host_key, load_key
 from nomos.ssh.pool import Pool
 from nomos.ssh.reply import check_refusal, marked_lines, read_facts, read_status
-from nomos.ssh.request import Request, check_job
+from nomos.ssh.request import Request, check_input, check_job
 
 _CHUNK = 65536
 _CONNECTS = 3  # at once to one host: OpenSSH begins to drop sign-ins at ten (MaxStartups)
@@ -52,23 +52,28 @@ class ParamikoShell:
         finally:
             hang_up(transport)
 
-    def probe(self, target: Target) -> HostFacts:
+    def probe(self, target: Target, *, fresh: bool = True) -> HostFacts:
         """See Shell.probe."""
+        pool = self._pool(target)
+        known = None if fresh else pool.facts()
+        if known is not None and known.job_base == (target.job_base or known.job_base):
+            return known
         started = time.monotonic()
         request = self._request(target, "probe")
-        with self._pool(target).channel(request.exec_text()) as channel:
+        with pool.channel(request.exec_text()) as channel:
             lines, noise = self._ask(channel, target, request)
-        check_refusal(lines, place(target))
-        facts = read_facts(lines, latency_ms=(time.monotonic() - started) * 1000)
-        if facts is None:
-            raise HostUnusable(f"{place(target)} did not run Nomos's request; it said: {_excerpt(noise)}")
+            check_refusal(lines, place(target))
+            facts = read_facts(lines, latency_ms=(time.monotonic() - started) * 1000)
+            if facts is None:
+                raise HostUnusable(f"{place(target)} did not run Nomos's request; it said: {_excerpt(noise)}")
+            pool.remember(channel, facts)
         return facts
 
     def start(self, target: Target, job_id: str, command: str, limits: Limits) -> JobStatus:
         """See Shell.start."""
         check_job(job_id, command)
-        words = ("start", job_id, str(limits.output_cap), str(limits.timeout), str(_GRACE_SECONDS))
-        request = self._request(target, *words, command=command)
+        words = ["start", job_id, str(limits.output_cap), str(limits.timeout), str(_GRACE_SECONDS)]
+        request = self._request(target, *words, *(["stdin"] if limits.stdin else []), command=command)
         with self._pool(target).channel(request.exec_text()) as channel:
             return self._status(channel, target, request)
 
@@ -76,6 +81,14 @@ class ParamikoShell:
         """See Shell.status."""
         check_job(job_id)
         request = self._request(target, "status", job_id)
+        with self._pool(target).channel(request.exec_text()) as channel:
+            return self._status(channel, target, request)
+
+    def input(self, target: Target, job_id: str, line: str) -> JobStatus:
+        """See Shell.input."""
+        check_job(job_id)
+        check_input(line)
+        request = self._request(target, "input", job_id, command=line)
         with self._pool(target).channel(request.exec_text()) as channel:
             return self._status(channel, target, request)
 
@@ -103,7 +116,8 @@ class ParamikoShell:
             with self._pool(target).channel(request.exec_text()) as channel:
                 stopped = self._read(channel, target, request, reader)
             first, last = reader.states()
-            if stopped or last.state is JobState.MISSING:
+            orphaned_now = last.state is JobState.ORPHANED and first.state is not JobState.ORPHANED
+            if stopped or orphaned_now or last.state is JobState.MISSING:
                 return replace(last, size=max(last.size, reader.offset))
             # The follower on the host ends with the job and may leave the last bytes behind: then ask for them.
             if last.state in ENDED and (reader.offset >= last.size or first.state in ENDED):

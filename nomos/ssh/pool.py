@@ -11,15 +11,15 @@ from concurrent.futures import Future
 import paramiko
 
 from nomos.errors import HostFault, HostUnreachable, HostUnusable
-from nomos.ssh.base import Target
+from nomos.ssh.base import HostFacts, Target
 from nomos.ssh.connection import Deadlines, hang_up, place
 
 CHANNELS = 8
 """Channels on one connection: OpenSSH allows 10 (MaxSessions)."""
 
-CONNECTIONS = 4
-"""Kept connections to one host; one is enough until it has no channel left."""
-
+CONNECTIONS = 10
+"""Kept connections to one host; one is enough until it has no channel left. All channels together are more than a
+worker follows executions, so that there is always one to spare for a request."""
 
 _FAULTS = (paramiko.SSHException, EOFError, OSError)
 
@@ -38,12 +38,13 @@ def _close(channel: paramiko.Channel) -> None:
 
 
 class Link:
-    """One kept connection and the count of its channels in use."""
+    """One kept connection, the count of its channels in use, and what a probe over it found."""
 
     def __init__(self, transport: paramiko.Transport) -> None:
         self.transport = transport
         self.capacity = CHANNELS
         self.used = 0
+        self.facts: HostFacts | None = None
 
 
 class Pool:
@@ -74,6 +75,19 @@ class Pool:
         finally:
             _close(channel)
             self._give_back(link)
+
+    def remember(self, channel: paramiko.Channel, facts: HostFacts) -> None:
+        """Keep what a probe over this channel found, for as long as its connection is open."""
+        with self._changed:
+            for link in self._links:
+                if link.transport is channel.get_transport():
+                    link.facts = facts
+
+    def facts(self) -> HostFacts | None:
+        """What was found over a connection that is still open; None if there is none."""
+        with self._changed:
+            self._forget_ended()
+            return next((link.facts for link in self._links if link.facts is not None), None)
 
     def close(self) -> None:
         """Hang up everything."""

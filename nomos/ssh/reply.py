@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from nomos.errors import HostUnusable
 from nomos.ssh.base import HostFacts, JobState, JobStatus
 
 _WHY = {
     "": "",
-    "host_restarted": "The host was restarted before the end of the command was recorded.",
-    "supervisor_died": "The process on the host that waits for the command's end was killed.",
-    "claimed_only": "The start of the command was interrupted on the host; whether it ran cannot be known.",
-    "output_lost": "A part of the output is gone from the host.",
+    "host_restarted": "the host restarted{at} while it ran, and its end was not recorded",
+    "supervisor_died": "its supervisor, the process on the host that waits for the command's end, was killed",
+    "claimed_only": "its start was interrupted on the host, and whether it ran cannot be known",
+    "output_lost": "a part of the output is gone from the host",
     "signal_from_outside": (
-        "The command was ended by TERM, and not by Nomos: by a shutdown, by somebody on the host, "
-        "or because the host ends processes when the SSH connection ends."
+        "ended by TERM, and not by Nomos: by somebody on the host, by a shutdown, or killed when the SSH session ended "
+        "(then enable lingering there: loginctl enable-linger USER)"
     ),
+}
+
+_NOT_TAKEN = {
+    "closed": "the command was started without a way to give it input",
+    "full": "the command does not read its input",
 }
 
 _REFUSED = {
@@ -37,6 +44,8 @@ def read_status(line: str) -> JobStatus | None:
     if not line.startswith("state="):
         return None
     values = dict(word.split("=", 1) for word in line.split(" ") if "=" in word)
+    why = _WHY[values["why"]].format(at=f" at {_utc(values['since'])}" if values.get("since") else "")
+    took = values.get("took", "")
     return JobStatus(
         state=JobState(values["state"]),
         boot=values["boot"],
@@ -44,8 +53,13 @@ def read_status(line: str) -> JobStatus | None:
         size=int(values["size"]),
         truncated=values["cut"] == "1",
         timed_out=values["late"] == "1",
-        why=_WHY[values["why"]],
+        why=_NOT_TAKEN.get(took) or why,
+        taken=took == "yes",
     )
+
+
+def _utc(seconds: str) -> str:
+    return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%d %H:%M UTC}"
 
 
 def check_refusal(lines: list[str], where: str) -> None:

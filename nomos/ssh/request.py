@@ -23,6 +23,9 @@ EXEC_PREFIX = "exec sh -s -- "
 MAX_COMMAND_BYTES = 100_000
 """Linux takes at most 128 KiB in one argument, and the command is one argument of its shell."""
 
+MAX_INPUT_BYTES = 4095
+"""With its line break a line fits into PIPE_BUF: it is written whole or not at all."""
+
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 _JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TAIL = 'eval "$S"\n'
@@ -73,6 +76,15 @@ def check_job(job_id: str, command: str = "") -> None:
     if len(command.encode("utf-8", "surrogateescape")) > MAX_COMMAND_BYTES:
         raise InvalidInput(f"A command can have at most {MAX_COMMAND_BYTES} bytes.")
     quote(command)
+
+
+def check_input(line: str) -> None:
+    """Raises InvalidInput when this is not one line that can be sent."""
+    if "\n" in line:
+        raise InvalidInput("Only one line can be given at a time.")
+    if len(line.encode("utf-8", "surrogateescape")) > MAX_INPUT_BYTES:
+        raise InvalidInput(f"A line of input can have at most {MAX_INPUT_BYTES} bytes.")
+    quote(line)
 
 
 def read_wire(exec_text: str, data: bytes) -> tuple[Request, int] | None:

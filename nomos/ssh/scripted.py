@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from nomos.errors import ConnectionLost, HostKeyChanged, HostKeyUnknown, HostUnreachable, HostUnusable
 from nomos.ssh.base import ENDED, HostFacts, HostKey, JobState, JobStatus, Limits, Target
 from nomos.ssh.keys import fingerprint
-from nomos.ssh.request import check_job
+from nomos.ssh.request import check_input, check_job
 
 _KEY_LINE = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
 SCRIPTED_KEY = HostKey(line=_KEY_LINE, fingerprint=fingerprint(_KEY_LINE))
@@ -21,13 +21,16 @@ SCRIPTED_KEY = HostKey(line=_KEY_LINE, fingerprint=fingerprint(_KEY_LINE))
 class Answer:
     """What a command does: its output in pieces, ``pace`` seconds apart, then its exit code.
 
-    With ``holds`` it runs on after the last piece until it is finished, cancelled or out of time.
+    With ``holds`` it runs on after the last piece until it is finished, cancelled or out of time. With ``reads`` it
+    runs on until it is given a line, and prints that; its stdin holds ``room`` lines that it does not read.
     """
 
     pieces: tuple[bytes, ...] = ()
     exit_code: int = 0
     pace: float = 0
     holds: bool = False
+    reads: bool = False
+    room: int = 16
 
 
 @dataclass(slots=True)
@@ -39,6 +42,7 @@ class _Job:
     exit_code: int | None = None
     timed_out: bool = False
     output: bytes = b""
+    given: list[str] = field(default_factory=list)
     truncated: bool = False
 
 
@@ -104,7 +108,7 @@ class ScriptedShell:
                 raise HostUnreachable(f"{target.name} is not reachable.")
         return SCRIPTED_KEY
 
-    def probe(self, target: Target) -> HostFacts:
+    def probe(self, target: Target, *, fresh: bool = True) -> HostFacts:  # noqa: ARG002 - memory is always fresh
         """See Shell.probe."""
         with self._changed:
             host = self._signed_in(target)
@@ -130,6 +134,24 @@ class ScriptedShell:
         check_job(job_id)
         with self._changed:
             return _look(self._with_jobs(target), job_id)
+
+    def input(self, target: Target, job_id: str, line: str) -> JobStatus:
+        """See Shell.input."""
+        check_job(job_id)
+        check_input(line)
+        with self._changed:
+            host = self._with_jobs(target)
+            status = _look(host, job_id)
+            if status.state is not JobState.RUNNING:
+                return status
+            job = host.jobs[job_id]
+            if not job.limits.stdin:
+                return replace(status, why="the command was started without a way to give it input")
+            if len(job.given) >= job.answer.room:
+                return replace(status, why="the command does not read its input")
+            job.given.append(line)
+            self._changed.notify_all()
+            return replace(status, taken=True)
 
     def cancel(self, target: Target, job_id: str, *, kill: bool = False) -> JobStatus:
         """See Shell.cancel."""
@@ -215,7 +237,7 @@ def _look(host: _Host, job_id: str) -> JobStatus:
     if job.exit_code is not None:
         return replace(status, state=JobState.EXITED, exit_code=job.exit_code)
     if job.boot != boot:
-        why = "The host was restarted before the end of the command was recorded."
+        why = "the host restarted while it ran, and its end was not recorded"
         return replace(status, state=JobState.UNKNOWN, why=why)
     return status
 
@@ -227,10 +249,11 @@ def _let_time_pass(job: _Job) -> None:
     passed = time.monotonic() - job.started
     pieces = job.answer.pieces
     shown = len(pieces) if not job.answer.pace else min(len(pieces), 1 + int(passed / job.answer.pace))
-    output = b"".join(pieces[:shown])
+    read = job.given[:1] if job.answer.reads and shown == len(pieces) else []
+    output = b"".join([*pieces[:shown], *(f"{line}\n".encode() for line in read)])
     job.truncated = len(output) > job.limits.output_cap
     job.output = output[: job.limits.output_cap]
-    if shown == len(pieces) and not job.answer.holds:
+    if shown == len(pieces) and not job.answer.holds and (read or not (job.answer.reads and job.limits.stdin)):
         job.exit_code = job.answer.exit_code
     elif job.limits.timeout and passed >= job.limits.timeout:
         job.exit_code, job.timed_out = 143, True

@@ -12,7 +12,7 @@ from nomos.actions import executions as actions
 from nomos.actions import hosts as host_actions
 from nomos.actions.growth import Gatherer
 from nomos.clock import Clock
-from nomos.domain.executions import Execution, State
+from nomos.domain.executions import Execution, Risk, State
 from nomos.domain.hosts import Host, HostState
 from nomos.errors import (
     ClaimLost,
@@ -29,12 +29,13 @@ from nomos.store import executions, hosts
 from nomos.store.engine import Store
 from nomos.store.executions import ExecutionClaim
 from nomos.worker.pump import Pump
-from nomos.worker.watch import Watch
+from nomos.worker.watch import KILL_AFTER, Watch
 
 log = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 32  # executions that one worker follows
+MOST_AT_ONCE = 64  # executions that one worker follows
 LONGEST_BACK_OFF = 60.0
+ORPHANED = "its supervisor on the host was killed: the command goes on, but its exit code will not be known"
 
 
 def target(host: Host) -> Target:
@@ -64,7 +65,9 @@ class Executions:
         lease: float,
         timeout: int,
         silence: int,
+        kill_after: float = KILL_AFTER,
     ) -> None:
+        """:param kill_after: seconds from TERM to KILL when an execution is cancelled."""
         self._store = store
         self._clock = clock
         self._shell = shell
@@ -73,6 +76,7 @@ class Executions:
         self._lease = lease
         self._limits = Limits(timeout=timeout)
         self._silence = silence
+        self._kill_after = kill_after
         self._lock = threading.Lock()
         self._following: dict[ExecutionClaim, float] = {}
         self._faults: dict[str, int] = {}
@@ -140,7 +144,9 @@ class Executions:
 
     def _look(self, host: Host) -> Host:
         """Find out the host's boot identity, and pin the folder for jobs if that has not been done."""
-        facts = self._shell.probe(target(host))
+        facts = self._shell.probe(target(host), fresh=False)
+        if (host.state, host.boot, host.job_base) == (HostState.REACHABLE, facts.boot, facts.job_base):
+            return host
         return host_actions.note_facts(
             self._store, host.id, self._clock.now(), boot=facts.boot, job_base=facts.job_base, system=facts.system,
             latency_ms=facts.latency_ms,
@@ -162,7 +168,8 @@ class Executions:
                 )
         else:
             actions.begin(self._store, claim, boot, self._clock.now())
-        return self._shell.start(place, execution.id, execution.command, self._limits)
+        limits = replace(self._limits, stdin=execution.risk is not Risk.READ)
+        return self._shell.start(place, execution.id, execution.command, limits)
 
     def _follow(self, claim: ExecutionClaim, execution: Execution, host: Host, status: JobStatus) -> None:
         """Hand the output over as it comes, see to cancellation, and store the end."""
@@ -173,12 +180,14 @@ class Executions:
         elif execution.detail is not None and execution.cancel_requested_at is None:
             actions.note(self._store, claim, None, self._clock.now())
         pump = Pump(self._gatherer, claim, execution.host_bytes)
-        watch = Watch(self._store, self._clock, self._shell, target(host), claim, pump, self._silence)
+        watch = Watch(self._store, self._clock, self._shell, target(host), claim, pump, self._silence, self._kill_after)
         while status.state not in {JobState.NEVER_STARTED, JobState.UNKNOWN}:
             if status.state is JobState.MISSING:
                 # It ran, or it was about to: nothing may be run again because its traces were removed.
                 status = replace(status, state=JobState.UNKNOWN, why="the job's folder on the host is gone")
                 break
+            if status.state is JobState.ORPHANED and not watch.stopping:
+                actions.note(self._store, claim, ORPHANED, self._clock.now())
             status = self._shell.follow(target(host), execution.id, pump.read, pump.take, lambda: self._out(watch))
             if status.state is JobState.EXITED or self._closing or pump.lost:
                 break
@@ -210,7 +219,7 @@ class Executions:
         elif stopping and status.exit_code != 0:
             state, detail = State.CANCELLED, "ended by you"
         else:
-            state, detail = (State.SUCCEEDED if status.exit_code == 0 else State.FAILED), None
+            state, detail = (State.SUCCEEDED if status.exit_code == 0 else State.FAILED), status.why or None
         actions.finish(
             self._store, claim, state, now, exit_code=status.exit_code, detail=detail, truncated=status.truncated
         )

@@ -6,7 +6,7 @@ from nomos.actions import executions as actions
 from nomos.clock import Clock
 from nomos.domain.quiet import question_in
 from nomos.errors import ClaimLost
-from nomos.ssh.base import Shell, Target
+from nomos.ssh.base import JobState, Shell, Target
 from nomos.store import executions, inputs
 from nomos.store.engine import Store
 from nomos.store.executions import ExecutionClaim
@@ -20,12 +20,14 @@ ASKS_AFTER = 3.0  # seconds of silence after which an unfinished line may be a q
 class Watch:
     """Asked often by the follower whether it has to interrupt (``due``), and then told to act (``act``).
 
-    ``silence``: seconds without output after which the job is ended, 0 for never. ``silent``: that has happened.
+    ``silence``: seconds without output after which the job is ended, 0 for never; ``silent``: that has happened.
+    ``kill_after``: seconds from TERM to KILL. ``stopping``: the job is to end.
     """
 
     def __init__(
-        self, store: Store, clock: Clock, shell: Shell, target: Target, claim: ExecutionClaim, pump: Pump, silence: int
-    ) -> None:
+        self, store: Store, clock: Clock, shell: Shell, target: Target, claim: ExecutionClaim, pump: Pump, silence: int,
+        kill_after: float = KILL_AFTER,
+    ) -> None:  # fmt: skip
         self._store = store
         self._clock = clock
         self._shell = shell
@@ -33,11 +35,12 @@ class Watch:
         self._claim = claim
         self._pump = pump
         self._silence = silence
+        self._kill_after = kill_after
         self._read = pump.read
         self._heard = clock.ticks()
         self._looked = float("-inf")
         self._asked: bytes | None = None
-        self._stopping = False
+        self.stopping = False
         self._input = False
         self._sent_at: float | None = None
         self._killed = False
@@ -51,7 +54,7 @@ class Watch:
         if now - self._looked >= LOOK_EVERY:
             self._looked = now
             self._look(now)
-        return self._signal_due(now) or (self._input and not self._stopping)
+        return self._signal_due(now) or (self._input and not self.stopping)
 
     def act(self) -> None:
         """Do what is due: send a signal over a connection of its own, or hand the job a line."""
@@ -64,7 +67,10 @@ class Watch:
             self._input = False
             line = actions.take_input(self._store, self._claim, self._clock.now())
             if line is not None:
-                self._shell.input(self._target, self._claim.execution_id, line)
+                status = self._shell.input(self._target, self._claim.execution_id, line)
+                if status.state is JobState.RUNNING and not status.taken:
+                    why = f"your line was not handed over: {status.why}"
+                    actions.note(self._store, self._claim, why, self._clock.now())
             self._heard = self._clock.ticks()
 
     def _look(self, now: float) -> None:
@@ -73,10 +79,10 @@ class Watch:
             self._input = inputs.waiting(connection, self._claim.execution_id)
         quiet = now - self._heard
         if execution.cancel_requested_at is not None:
-            self._stopping = True
+            self.stopping = True
         elif self._silence and quiet >= self._silence:
-            self._stopping = self.silent = True
-        if quiet >= ASKS_AFTER and self._asked != self._pump.tail and not self._stopping:
+            self.stopping = self.silent = True
+        if quiet >= ASKS_AFTER and self._asked != self._pump.tail and not self.stopping:
             self._asked = self._pump.tail
             question = question_in(self._pump.tail.decode("utf-8", "replace"))
             if question is not None:
@@ -86,6 +92,6 @@ class Watch:
                     self._pump.lost = True
 
     def _signal_due(self, now: float) -> bool:
-        if not self._stopping or self._killed:
+        if not self.stopping or self._killed:
             return False
-        return self._sent_at is None or now - self._sent_at >= KILL_AFTER
+        return self._sent_at is None or now - self._sent_at >= self._kill_after

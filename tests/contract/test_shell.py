@@ -24,6 +24,7 @@ PIECES = "for i in 1 2 3 4; do echo piece $i; sleep 0.3; done"
 HOLD = "echo begun; sleep 300"
 LONG = "printf '%0200000d' 0; exit 0"
 COUNT = "echo x >>count; sleep 0.5"
+ASK = "printf 'Continue? [Y/n] '; read -r answer; echo \"$answer\""
 
 ANSWERS = {
     WORDS: Answer(pieces=(b"one\n", b"two\n"), exit_code=3),
@@ -31,6 +32,7 @@ ANSWERS = {
     HOLD: Answer(pieces=(b"begun\n",), holds=True),
     LONG: Answer(pieces=(b"0" * 200_000,)),
     COUNT: Answer(pieces=(b"", b""), pace=0.5),
+    ASK: Answer(pieces=(b"Continue? [Y/n] ",), reads=True),
 }
 
 
@@ -155,6 +157,43 @@ def test_cancel_ends_the_job_and_the_state_tells(case: Case, kill: bool, code: i
     output, status = case.follow(job_id)
     assert (output, status.state, status.exit_code) == (b"begun\n", JobState.EXITED, code)
     assert case.shell.cancel(case.target, job_id).state is JobState.EXITED
+
+
+def test_a_line_of_input_reaches_the_command(case: Case) -> None:
+    job_id = case.start(ASK, Limits(stdin=True))
+    line = "ja, 'gern' $HOME \\ \t%s ü"
+    status = case.shell.input(case.target, job_id, line)
+    assert (status.state, status.taken, status.why) == (JobState.RUNNING, True, "")
+    output, status = case.follow(job_id)
+    assert output.decode() == f"Continue? [Y/n] {line}\n"
+    assert (status.state, status.exit_code) == (JobState.EXITED, 0)
+    late = case.shell.input(case.target, job_id, "too late")
+    assert (late.state, late.exit_code, late.taken) == (JobState.EXITED, 0, False)
+
+
+def test_a_command_without_input_reads_the_end_of_file(case: Case) -> None:
+    output, status = case.follow(case.start(ASK))
+    assert (output.decode().rstrip(), status.state) == ("Continue? [Y/n]", JobState.EXITED)
+    job_id = case.start(HOLD)
+    status = case.shell.input(case.target, job_id, "hello")
+    assert (status.state, status.taken) == (JobState.RUNNING, False)
+    assert "without" in status.why
+    assert case.shell.input(case.target, str(uuid.uuid4()), "hello").state is JobState.MISSING
+    case.shell.cancel(case.target, job_id, kill=True)
+
+
+def test_input_that_nobody_reads_is_refused_and_holds_nothing_up(case: Case) -> None:
+    job_id = case.start(HOLD, Limits(stdin=True))
+    answers = [case.shell.input(case.target, job_id, "x" * 4095) for _ in range(17)]
+    assert [status.taken for status in answers] == [True] * 16 + [False]
+    assert "does not read" in answers[-1].why
+    case.shell.cancel(case.target, job_id, kill=True)
+
+
+@pytest.mark.parametrize("line", ["a\nb", "\0", "ü" * 2048])
+def test_what_is_not_one_line_is_not_sent(case: Case, line: str) -> None:
+    with pytest.raises(InvalidInput):
+        case.shell.input(case.target, "none", line)
 
 
 def test_the_hosts_own_timeout_ends_the_job(case: Case) -> None:

@@ -25,11 +25,15 @@ class Ran(NamedTuple):
 
 
 class Paper:
-    """A console that writes to memory and works at once; ``worked`` adds up the seconds it was asked to work."""
+    """A console that writes to memory and works at once; ``worked`` adds up the seconds it was asked to work.
+
+    ``lines`` are what is typed into it.
+    """
 
     stdin = ""
 
-    def __init__(self) -> None:
+    def __init__(self, *lines: str) -> None:
+        self.lines = list(lines)
         self.outs: list[str] = []
         self.errs: list[str] = []
         self.worked = 0.0
@@ -39,6 +43,9 @@ class Paper:
 
     def err(self, text: str) -> None:
         self.errs.append(text)
+
+    def read_line(self) -> str | None:
+        return self.lines.pop(0) if self.lines else None
 
     def work(self, seconds: float) -> None:
         self.worked += seconds

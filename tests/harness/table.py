@@ -35,6 +35,9 @@ class Recorder:
     def __init__(self) -> None:
         self.text = ""
 
+    def read_line(self) -> str | None:
+        return None
+
     def out(self, text: str) -> None:
         self.text += text
 

@@ -310,6 +310,25 @@ def test_a_container_s_story_by_nomos_s_own_shell(practice: RunningPractice) -> 
     assert ran == [(command.removeprefix("pct ").replace("'", ""), code) for command, code, _ in story]
 
 
+def test_an_upgrade_waits_for_an_answer_and_goes_on_by_it(practice: RunningPractice) -> None:
+    target, pieces = practice.host.target(), list[bytes]()
+    with shell_on(practice) as shell:
+        shell.start(target, "asks", "pct exec 101 -- apt-get dist-upgrade", Limits(timeout=60, stdin=True))
+        asked_it = threading.Event()
+
+        def take(piece: bytes) -> None:
+            pieces.append(piece)
+            if b"".join(pieces).endswith(b"Do you want to continue? [Y/n] "):
+                asked_it.set()
+
+        status = shell.follow(target, "asks", 0, take, asked_it.is_set)
+        assert (asked_it.is_set(), status.state) == (True, JobState.RUNNING)
+        assert shell.input(target, "asks", "Y").taken
+        status = shell.follow(target, "asks", len(b"".join(pieces)), pieces.append, lambda: False)
+    assert status.exit_code == 0
+    assert b"Setting up libc6" in b"".join(pieces)
+
+
 def test_nothing_but_the_practice_shell_meets_the_command(practice: RunningPractice) -> None:
     with shell_on(practice) as shell:
         status, out = finished(shell, practice, "touch /tmp/x; echo done")

@@ -78,6 +78,18 @@ def test_an_upgrade_takes_about_twenty_seconds_in_pieces(tmp_path: Path) -> None
     assert "0 upgraded, 0 newly installed" in again.out
 
 
+@pytest.mark.parametrize(
+    ("lines", "piped", "goes_on"),
+    [((), "", False), (("n",), "", False), (("",), "", True), (("Y",), "", True), ((), "echo y | ", True)],
+)
+def test_an_upgrade_without_y_asks_first(tmp_path: Path, lines: tuple[str, ...], piped: str, goes_on: bool) -> None:
+    command = f"{piped}pct exec 101 -- apt-get dist-upgrade"
+    ran = run_in_practice_shell(tmp_path, command, Paper(*lines))
+    assert "\nDo you want to continue? [Y/n] " in ran.out
+    assert ("Abort." in ran.out, ran.code) == ((False, 0) if goes_on else (True, 1))
+    assert ("Setting up" in ran.out) is goes_on
+
+
 def test_list_is_a_table_sorted_by_id_and_nothing_at_all_when_empty(tmp_path: Path) -> None:
     run(tmp_path, f"pct create 99999 {DEBIAN} --rootfs local-lvm:4")
     header, *rows = run(tmp_path, "pct list").out.splitlines()

@@ -16,6 +16,10 @@ class Console(Protocol):
         """What the command before it in a pipe printed; empty otherwise."""
         ...
 
+    def read_line(self) -> str | None:
+        """Wait for the next line of standard input; without its line break, None at the end."""
+        ...
+
     def out(self, text: str) -> None:
         """Print ``text`` on standard output, at once."""
         ...
@@ -39,13 +43,21 @@ Commands = dict[str, Command]
 
 
 class Terminal:
-    """The process's own descriptors 1 and 2, written without a buffer so that output arrives in pieces."""
+    """The process's own descriptors: 1 and 2 written without a buffer so that output arrives in pieces."""
 
     stdin = ""
 
     def __init__(self, pace: float) -> None:
         """:param pace: factor on every piece of pretended work; 0 for none."""
         self._pace = pace
+
+    def read_line(self) -> str | None:
+        line = bytearray()
+        while byte := os.read(0, 1):  # not more than this line: the rest belongs to who reads next
+            if byte == b"\n":
+                return line.decode("utf-8", "replace")
+            line += byte
+        return line.decode("utf-8", "replace") if line else None
 
     def out(self, text: str) -> None:
         _write(1, text)
@@ -73,6 +85,13 @@ class Redirected:
         self.out = out or console.out
         self.err = err or console.err
         self.work = console.work
+        self._console = console
+
+    def read_line(self) -> str | None:
+        if not self.stdin:
+            return self._console.read_line()
+        line, _, self.stdin = self.stdin.partition("\n")
+        return line
 
 
 def nowhere(text: str) -> None:

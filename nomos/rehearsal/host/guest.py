@@ -170,8 +170,11 @@ def _apt_get(practice: Practice, vmid: str, console: Console, words: list[str]) 
         console.out(f"The following packages will be upgraded:\n  {' '.join(names)}\n")
     console.out(f"{len(names)} upgraded, 0 newly installed, 0 to remove and 0 not upgraded.\n")
     if names and "y" not in flags:
-        console.out("Do you want to continue? [Y/n] Abort.\n")
-        return 1
+        console.out("Do you want to continue? [Y/n] ")
+        answer = console.read_line()
+        if answer is None or answer.strip().lower() not in ("", "y", "yes"):
+            console.out("Abort.\n")
+            return 1
     _replace(console, names)
     with practice.changing() as state:
         guest: Guest | None = state["guests"].get(vmid)

@@ -18,9 +18,10 @@ _FORMS = tuple(
     for form in (
         "probe",
         f"status {_ID}",
-        f"start {_ID} {_NUMBER} {_NUMBER} {_NUMBER}",
+        f"start {_ID} {_NUMBER} {_NUMBER} {_NUMBER}( stdin)?",
         f"follow {_ID} {_NUMBER} {_NUMBER}",
         f"cancel {_ID} (TERM|KILL)",
+        f"input {_ID}",
     )
 )
 
