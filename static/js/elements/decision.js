@@ -7,8 +7,8 @@ import { h, setText } from "../dom.js";
 const ARM_AFTER = 800;
 
 /**
- * The buttons of one pending approval. They arm once every command of the card has been on the screen and they
- * themselves have been for ARM_AFTER; they never take the focus.
+ * The buttons of one pending approval. They arm once every command of the card has been on the screen and the
+ * first of them has been for ARM_AFTER; they never take the focus.
  *
  * `choices` is `[{scope, label}]`, the first one primary. `typed` are host names of which one must be typed first.
  */
@@ -21,7 +21,6 @@ export class Decision {
   #allows = h("dd");
   #reason = h("input", { class: "input", placeholder: "Tell Nomos why, or what to do instead", maxlength: "2000", "aria-label": "Reason" });
   #denial;
-  #acts;
   #typed = null;
   #armed = false;
   #busy = false;
@@ -42,7 +41,6 @@ export class Decision {
     const rows = [h("dl", { class: "facts" }, h("dt", {}, "Allows"), this.#allows)];
     if (typed.length) rows.push(this.#typing(typed));
     this.node = h("div", { class: "decision" }, ...rows, acts, this.#denial, this.#says);
-    this.#acts = acts;
     this.#arm();
   }
 
@@ -50,7 +48,7 @@ export class Decision {
   watch(commands) {
     this.#unread = new Set(commands);
     this.#observer = new IntersectionObserver((entries) => this.#looked(entries), { threshold: [0, 0.2, 0.4, 0.6, 0.8, 0.9, 1] });
-    for (const node of [...commands, this.#acts]) this.#observer.observe(node);
+    for (const node of [...commands, this.#buttons[0]]) this.#observer.observe(node);
   }
 
   /** Say what the primary answer allows; it names a time, so it changes. */
@@ -89,7 +87,7 @@ export class Decision {
 
   #looked(entries) {
     for (const { target, intersectionRatio: ratio, intersectionRect: seen, boundingClientRect: whole } of entries) {
-      if (target === this.#acts) this.#inView = ratio >= 0.9;
+      if (target === this.#buttons[0]) this.#inView = ratio >= 0.9;
       // of one that is taller than the screen, the end must have been seen
       else if (ratio >= 0.9 || (ratio > 0 && seen.bottom >= whole.bottom - 1)) this.#unread.delete(target);
     }
