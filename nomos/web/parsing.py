@@ -95,7 +95,10 @@ def body(form: type[Form]) -> Form:
     else:
         if not request.is_json:
             raise InvalidInput("Send JSON, with Content-Type: application/json. Nothing was changed.")
-        given = request.get_json(silent=True)
+        try:
+            given = request.get_json(silent=True)
+        except RecursionError:
+            given = None  # nested without end
     if not isinstance(given, dict):
         raise InvalidInput("The body is not a JSON object. Nothing was changed.")
     try:
