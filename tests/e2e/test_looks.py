@@ -13,7 +13,7 @@ from tests.harness.stack import Stack
 from tests.harness.visitor import PASSWORD, Visitor
 
 Visit = Callable[..., Visitor]
-ASK = "give me a small Debian container called looks, and check that it runs"
+ASK = "give me a small Debian container called {}, and check that it runs"
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
@@ -27,14 +27,15 @@ def test_nothing_is_wider_than_the_window(rehearsal: Stack, visit: Visit, width:
             operator.live()
             assert operator.overflow() <= 0, (address, theme)
     operator.page.goto("/")
-    operator.say(ASK)
+    operator.live()
+    operator.say(ASK.format(f"wide{width}"))
     expect(operator.page.locator(".card.approval")).to_be_visible()
     assert operator.overflow() <= 0
 
 
 def test_a_question_on_a_phone_is_read_from_its_beginning(rehearsal: Stack, visit: Visit) -> None:
     operator = visit(rehearsal, width=390, height=500)
-    operator.say(ASK)
+    operator.say(ASK.format("phone"))
     operator.stands("waiting for you")
     expect(operator.page.locator("plan-card h2")).to_be_in_viewport()
     approve = operator.page.get_by_role("button", name="Approve plan")

@@ -30,10 +30,10 @@ def test_reload_in_mid_turn(lab: Lab, visit: Visit) -> None:
     assert held.reached.wait(30)
     expect(operator.page.locator("command-card .state")).to_contain_text("exit 0")
     operator.same_after_reload()
-    expect(operator.page.locator(".thinking")).to_contain_text("Working")
+    expect(operator.page.locator(".turn .thinking")).to_contain_text("Working")
     held.release()
     expect(operator.page.locator(".markdown").last).to_have_text("The disk is half full.")
-    expect(operator.page.locator(".thinking")).to_be_hidden()
+    expect(operator.page.locator(".turn .thinking")).to_be_hidden()
     operator.same_after_reload()
 
 
@@ -86,7 +86,7 @@ def test_another_session_closes_the_old_feed(lab: Lab, visit: Visit) -> None:
     first = operator.session_id
     assert held.reached.wait(30)
     with operator.page.expect_event("requestfailed", lambda request: f"{first}/events" in request.url):
-        operator.page.get_by_role("link", name="New session").click()
+        operator.page.get_by_role("link", name="New session", exact=True).click()
     expect(operator.page.locator(".entries > *")).to_have_count(0)
     expect(operator.page.get_by_role("heading", name="What should be done?")).to_be_visible()
     operator.say(second_words)
