@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from nomos.domain.executions import Risk
 from nomos.domain.plans import Plan, PlanState
+
+CLOCK_SLACK = timedelta(minutes=1)  # by which two machines' clocks may differ, or one may be corrected
 
 
 class Scope(StrEnum):
@@ -42,8 +44,8 @@ class Window:
     used: tuple[str, ...] = ()  # ids of executions that ran under it
 
     def is_open(self, now: datetime) -> bool:
-        """Whether it is open at ``now``."""
-        return self.revoked_at is None and now < self.expires_at
+        """Whether it is open at ``now``. A clock that was set back to before its opening does not prolong it."""
+        return self.revoked_at is None and self.opened_at - CLOCK_SLACK <= now < self.expires_at
 
     def covers(self, host: str, risk: Risk, now: datetime) -> bool:
         """Whether any command of this risk on this host runs unasked at ``now``."""
