@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ PARTS = ("web", "worker")
 SHORTEST_LIFE = 10.0  # seconds; a part that fails sooner, again and again, has a fault that a restart does not cure
 MOST_QUICK_DEATHS = 5
 PATIENCE = 15.0  # seconds a part may take to end
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def serve_both() -> int:
@@ -51,4 +53,11 @@ def serve_both() -> int:
 
 def _start(part: str) -> subprocess.Popen[bytes]:
     # A session of its own: Ctrl-C reaches only the supervisor, which then ends its parts in order.
-    return subprocess.Popen([sys.executable, "-m", "nomos", part], start_new_session=True)
+    command = [sys.executable, "-m", "nomos", part]
+    return subprocess.Popen(command, start_new_session=True, preexec_fn=_end_with_parent)  # noqa: PLW1509 - no threads
+
+
+def _end_with_parent() -> None:
+    """Have Linux end this part when the supervisor is killed: a second one could not have the port."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
