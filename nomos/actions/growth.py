@@ -17,6 +17,7 @@ from nomos.store.executions import ExecutionClaim
 from nomos.store.sessions import Claim
 
 SHORTEST_PAUSE = 0.05  # seconds between two commits
+MOST_GATHERED = 4 * 1024 * 1024  # bytes of output; whoever brings more commits first, and so reads no faster than that
 
 
 @dataclass(slots=True)
@@ -74,6 +75,7 @@ class Gatherer:
         self._changed = threading.Condition()
         self._committing = threading.Lock()
         self._batch = Batch()
+        self._gathered = 0
         self._lost: set[Claim | ExecutionClaim] = set()
         self._ended = False
 
@@ -90,12 +92,17 @@ class Gatherer:
     def output(self, claim: ExecutionClaim, piece: bytes, read: int) -> None:
         """Add output to an execution; ``read`` is the number of bytes of the host's file that it stands for.
 
-        :raises ClaimLost: an earlier piece was refused.
+        :raises ClaimLost: an earlier piece was refused. :raises StoreUnavailable: much has gathered, and cannot be
+            committed now.
         """
         with self._changed:
             self._refuse_lost(claim)
             self._batch.outputs.setdefault(claim, []).append((piece, read))
+            self._gathered += len(piece)
+            too_much = self._gathered > MOST_GATHERED
             self._changed.notify()
+        if too_much:
+            self.flush()
 
     def _refuse_lost(self, claim: Claim | ExecutionClaim) -> None:
         if claim in self._lost:
@@ -106,6 +113,7 @@ class Gatherer:
         with self._committing:
             with self._changed:
                 batch, self._batch = self._batch, Batch()
+                gathered, self._gathered = self._gathered, 0
             if not batch:
                 return
             try:
@@ -114,6 +122,7 @@ class Gatherer:
                 with self._changed:
                     batch.extend(self._batch)
                     self._batch = batch
+                    self._gathered += gathered
                 raise
             with self._changed:
                 self._lost |= lost

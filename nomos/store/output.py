@@ -31,14 +31,18 @@ def append(tx: Tx, execution: Execution, piece: bytes, *, read: int, cap: int) -
     values: dict[str, object] = {"host_bytes": execution.host_bytes + read}
     if piece:
         values |= {"output_bytes": end, "last_output_at": tx.at}
+        skipped: list[tuple[int, int]] = []
         for offset in range(start, end, PIECE):
             part = piece[offset - start : offset - start + PIECE]
+            if _in_middle(offset, offset + len(part), end, cap):
+                skipped.append((offset, offset + len(part)))
+                continue
             tx.c.execute(
                 output_pieces.insert().values(
                     execution_id=execution.id, offset=offset, end=offset + len(part), bytes=part
                 )
             )
-        values |= _drop_middle(tx, execution, end, cap)
+        values |= _drop_middle(tx, execution, end, cap, skipped)
         values |= _feed(tx, execution, piece, cap // 2)
         if execution.question is not None:
             values |= {"question": None, "question_told": False}
@@ -46,8 +50,13 @@ def append(tx: Tx, execution: Execution, piece: bytes, *, read: int, cap: int) -
     tx.c.execute(update(executions).where(executions.c.id == execution.id).values(**values))
 
 
-def _drop_middle(tx: Tx, execution: Execution, end: int, cap: int) -> dict[str, object]:
-    """Delete what lies between head and tail. Returns the columns that say so."""
+def _in_middle(start: int, stop: int, end: int, cap: int) -> bool:
+    """Whether bytes ``start`` to ``stop`` of an output of ``end`` bytes lie between its head and its tail."""
+    return end > cap and start >= cap // 2 and stop <= end - cap // 2
+
+
+def _drop_middle(tx: Tx, execution: Execution, end: int, cap: int, skipped: list[tuple[int, int]]) -> dict[str, object]:
+    """Delete what lies between head and tail; ``skipped`` was not stored at all. Returns the columns that say so."""
     if end <= cap:
         return {}
     head, tail_start = cap // 2, end - cap // 2
@@ -59,13 +68,15 @@ def _drop_middle(tx: Tx, execution: Execution, end: int, cap: int) -> dict[str, 
     lowest, highest = tx.c.execute(
         select(func.min(output_pieces.c.offset), func.max(output_pieces.c.end)).where(doomed)
     ).one()
-    if lowest is None:
+    if lowest is not None:
+        tx.c.execute(delete(output_pieces).where(doomed))
+        skipped = [(lowest, highest), *skipped]
+    if not skipped:
         return {}
-    tx.c.execute(delete(output_pieces).where(doomed))
     if not execution.truncated:
         tx.touch(Type.EXECUTION_CHANGED, execution.id)
-    first = lowest if execution.omitted_from is None else min(lowest, execution.omitted_from)
-    return {"omitted_from": first, "omitted_to": highest, "truncated": True}
+    first = skipped[0][0] if execution.omitted_from is None else execution.omitted_from
+    return {"omitted_from": first, "omitted_to": skipped[-1][1], "truncated": True}
 
 
 def _feed(tx: Tx, execution: Execution, piece: bytes, head: int) -> dict[str, object]:
