@@ -41,6 +41,7 @@ def request(
     :raises ClaimLost: another worker has the turn. :raises InvalidInput: there is no such host.
     :raises Conflict: the operator pressed Stop.
     """
+    verdict = classify(command)
     with store.write(now) as tx:
         sessions.check(tx, claim)
         block = messages.get_block(tx.c, block_id)
@@ -53,10 +54,9 @@ def request(
         if hosts.by_name(tx.c, host) is None:
             known = ", ".join(other.name for other in hosts.every(tx.c)) or "none"
             raise InvalidInput(f"There is no host called {host}. Known hosts: {known}. Nothing was run.", field="host")
-        verdict = classify(command)
         window = windows.latest(tx.c, claim.session_id)
         plan = None if window is None or window.plan_id is None else plans.get(tx.c, window.plan_id)
-        opened = gate(risk=verdict.risk, host=host, command=command, window=window, plan=plan, now=now)
+        opened = gate(risk=verdict.asks_as, host=host, command=command, window=window, plan=plan, now=now)
         execution = Execution(
             id=executions.new_id(),
             session_id=claim.session_id,
@@ -65,10 +65,10 @@ def request(
             host=host,
             command=command,
             reason=reason,
-            risk=verdict.risk,
+            risk=verdict.asks_as,
             risk_why=verdict.why,
             state=State.QUEUED if opened.runs else State.WAITING,
-            digest=command_digest(claim.session_id, host, command, verdict.risk),
+            digest=command_digest(claim.session_id, host, command, verdict.asks_as),
             asynchronous=asynchronous,
             queued_at=now if opened.runs else None,
             plan_id=opened.plan_id,
@@ -79,17 +79,17 @@ def request(
                 tx,
                 session_id=claim.session_id,
                 kind=ApprovalKind.COMMAND,
-                risk=verdict.risk,
+                risk=verdict.asks_as,
                 title=f"Run on {host}",
                 reason=reason,
                 digest=execution.digest,
-                scopes=scopes_for(ApprovalKind.COMMAND, verdict.risk),
+                scopes=scopes_for(ApprovalKind.COMMAND, verdict.asks_as),
                 execution_id=execution.id,
                 command=command,
                 host=host,
             )
             execution = dataclasses.replace(execution, approval_id=approval.id)
-        under_window = window is not None and opened.runs and verdict.risk.rank > 0
+        under_window = window is not None and opened.runs and verdict.asks_as.rank > 0
         executions.add(tx, execution, window_id=window.id if window is not None and under_window else None)
         if under_window:
             windows.change(tx, window, expires_at=window.expires_at)  # type: ignore[arg-type, union-attr]

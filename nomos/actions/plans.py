@@ -36,6 +36,7 @@ def propose(
 
     :raises ClaimLost: another worker has the turn. :raises InvalidInput: a step names an unknown host.
     """
+    risks = [classify(draft.command).asks_as for draft in drafts]
     with store.write(now) as tx:
         sessions.check(tx, claim)
         if not drafts:
@@ -52,7 +53,10 @@ def propose(
             block_id=block_id,
             goal=goal,
             verify=verify,
-            steps=tuple(Step(d.host, d.command, classify(d.command).risk, d.why, d.undo, d.parallel) for d in drafts),
+            steps=tuple(
+                Step(d.host, d.command, risk, d.why, d.undo, d.parallel)
+                for d, risk in zip(drafts, risks, strict=True)
+            ),
             state=PlanState.PROPOSED,
             created_at=now,
         )

