@@ -146,6 +146,9 @@ class Store:
 
     def prepare(self, now: datetime) -> None:
         """Write the journal's head row if the database is new."""
+        with self.read() as connection:  # the usual case: nobody has to wait for the write lock at every start
+            if connection.execute(select(journal_head.c.id)).one_or_none() is not None:
+                return
         with contextlib.suppress(IntegrityError), self.write(now) as tx:  # another process was first
             if tx.c.execute(select(journal_head.c.id)).one_or_none() is None:
                 tx.c.execute(journal_head.insert().values(id=1, epoch=secrets.token_hex(4), seq=0, floor=0))
