@@ -35,9 +35,11 @@ def migrate(url: str) -> None:
     """Bring the database at ``url`` up to date, as a process does that starts."""
     app = new_app()
     engine = configure(app, url)
-    schema.register(app)
-    schema.upgrade_to_head(app, engine)
-    engine.dispose()
+    try:
+        schema.register(app)
+        schema.upgrade_to_head(app, engine)
+    finally:
+        engine.dispose()
 
 
 @dataclass(slots=True)

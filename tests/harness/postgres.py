@@ -73,6 +73,12 @@ class Postgres:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
         return self._address(name)
 
+    def drop(self, address: str) -> None:
+        """Remove a database, whoever may still be connected to it."""
+        name = address.rsplit("/", 1)[1]
+        with psycopg.connect(self._address("postgres"), autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
     def stop(self) -> None:
         """End the server and remove its folder."""
         if self._process is not None:

@@ -21,6 +21,7 @@ from nomos.domain.sessions import Ending
 from nomos.domain.snapshots import SessionSnapshot
 from nomos.domain.windows import Scope
 from nomos.store import approvals as approval_rows
+from nomos.store import hosts as host_rows
 from nomos.store import snapshots
 from nomos.store.engine import Store
 from nomos.store.executions import ExecutionClaim
@@ -64,8 +65,6 @@ class Scene:
     def begin(self) -> Scene:
         """Add the host (once a store) and open the session."""
         with self.store.read() as connection:
-            from nomos.store import hosts as host_rows  # noqa: PLC0415 - beside its only use
-
             there = host_rows.by_name(connection, HOST)
         if there is None:
             hosts.add(self.store, HOST, "root@127.0.0.1:22", self.clock.now())
