@@ -194,7 +194,10 @@ def test_a_decision_on_a_withdrawn_approval(lab: Lab) -> None:
 def test_a_call_with_an_unknown_host_or_tool_or_input_is_answered_in_words(lab: Lab) -> None:
     talk = lab.talk(
         "look",
-        answers.calls(run("uptime", "nowhere"), ("format_disk", {}), ("run", {"host": "lab"}), ("pct_config", {"host": "lab", "vmid": 5})),
+        answers.calls(
+            run("uptime", "nowhere"), ("format_disk", {}), ("run", {"host": "lab"}),
+            ("pct_config", {"host": "lab", "vmid": 5}),
+        ),
         answers.calls(("read_output", {"execution_id": NOBODY}), ("get_execution_status", {"execution_id": "x"})),
         answers.text("I see."),
     )  # fmt: skip
@@ -320,11 +323,11 @@ def test_a_token_may_do_what_its_scopes_say_and_no_more(lab: Lab) -> None:
             problem = is_problem(api.call(method, path, {}), 403, "forbidden")
             assert needed in problem["detail"]
     reader = Api(lab.stack.url, lab.stack.new_token("read,chat", "no-assent"))
-    talk, path = gated(lab)
+    talk, file = gated(lab)
     reader.say(talk.id, "go ahead")
     talk.until_turns(2)
     assert talk.snapshot["approvals"][0]["state"] == "pending", "a token without the scope cannot assent in chat"
-    assert not path.exists()
+    assert not file.exists()
 
 
 def test_nobody_gets_in_without_sign_in(lab: Lab) -> None:

@@ -161,6 +161,7 @@ class Feed:
         self.status = self.response.status
         self.headers = {k.lower(): v for k, v in self.response.getheaders()}
         self.frames: list[Frame] = []
+        self.retry: int | None = None
         self.ended = threading.Event()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
@@ -182,6 +183,8 @@ class Feed:
                         name = value
                     elif key == "id":
                         id_ = value
+                    elif key == "retry":
+                        self.retry = int(value)
                     elif key == "data":
                         data += value
         except (OSError, ValueError, AttributeError, http.client.HTTPException):
