@@ -11,16 +11,9 @@ from playwright.sync_api import Browser
 from tests.harness.lab import Lab
 from tests.harness.sshd import Sshd, running_sshd
 from tests.harness.stack import Stack
-from tests.harness.visitor import NAME, PASSWORD, Visitor, chromium
+from tests.harness.visitor import NAME, PASSWORD, Visitor
 
 Visit = Callable[..., Visitor]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium."""
-    with chromium() as value:
-        yield value
 
 
 @pytest.fixture(scope="session")
