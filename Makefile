@@ -1,7 +1,7 @@
 # The jobs themselves are in scripts/, one file a job.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check lock docs vendor shots bench migration clean
+.PHONY: help setup run test check lock docs vendor shots bench chaos migration clean
 
 help: ## Show these sentences.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ shots: ## Play the story in a real browser and keep pictures of it in docs/scree
 bench: ## Measure the delays that the design sets bars for.
 	@scripts/setup run
 	@.venv/bin/nomos bench
+
+chaos: ## Kill, cut, freeze and fill everything for a quarter of an hour, and see that nothing is lost or doubled.
+	@scripts/chaos
 
 migration: ## Write a database migration from the tables: make migration m="why".
 	@scripts/migration "$(m)"

@@ -56,9 +56,13 @@ def databases(chaos_folder: Path, sshd: Sshd, postgres: Postgres) -> Databases:
 
 
 @pytest.fixture(scope="session")
-def figures() -> Iterator[Figures]:
-    """What is measured; the long form writes it into the docs at its end."""
-    found = Figures()
-    yield found
+def every_figure() -> Figures:
+    return Figures()
+
+
+@pytest.fixture
+def figures(every_figure: Figures) -> Iterator[Figures]:
+    """What is measured; the long form writes it into the docs after each test."""
+    yield every_figure
     if LONG:
-        found.write()
+        every_figure.write()

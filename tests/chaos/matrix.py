@@ -71,11 +71,6 @@ def chosen(points: Iterable[str]) -> list[str]:
     return found
 
 
-def is_sure(point: str) -> bool:
-    """Whether every story passes this point."""
-    return not _TIMED.search(point)
-
-
 def _story(world: World, at: str, more: dict[str, str]) -> list[str]:
     gate = world.home / "gate"
     first = world.files.command("first", code=0)
