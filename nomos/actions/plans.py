@@ -54,8 +54,7 @@ def propose(
             goal=goal,
             verify=verify,
             steps=tuple(
-                Step(d.host, d.command, risk, d.why, d.undo, d.parallel)
-                for d, risk in zip(drafts, risks, strict=True)
+                Step(d.host, d.command, risk, d.why, d.undo, d.parallel) for d, risk in zip(drafts, risks, strict=True)
             ),
             state=PlanState.PROPOSED,
             created_at=now,

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from nomos.domain.executions import Risk
 from nomos.risk import environment, gate, paths, second
 from nomos.risk.forms import Program
-from nomos.risk.parse import Redirect, Script, Simple, parse
+from nomos.risk.parse import parse
 from nomos.risk.programs import READERS
 from nomos.risk.rules import Rules
+from nomos.risk.script import Redirect, Script, Simple
 from nomos.risk.tables import programs
 from nomos.risk.verdict import READS, Verdict, change, destroy, sensitive, strictest
 from nomos.risk.words import Kind, Piece, Unreadable, Word, expand
@@ -81,7 +82,7 @@ class _Classifier:
         verdicts = []
         for reading in _readings(simple, values):
             words = [word for parts in simple.words for word in expand(parts, reading)]
-            verdicts.append(self._assignments(simple, words, reading))
+            verdicts.append(self._assignments(simple, reading))
             if words:
                 verdicts.append(self.argv(words))
             elif simple.words:
@@ -89,7 +90,7 @@ class _Classifier:
             verdicts += [self._redirect(redirect, words, reading) for redirect in simple.redirects]
         return strictest(verdicts)
 
-    def _assignments(self, simple: Simple, words: Sequence[Word], reading: Mapping[str, Word]) -> Verdict:
+    def _assignments(self, simple: Simple, reading: Mapping[str, Word]) -> Verdict:
         judge = environment.given if simple.words else environment.kept
         found = []
         for name, parts in simple.assigns:
@@ -167,8 +168,8 @@ class _Classifier:
         verbs = " ".join(word.text for word in words[1 : 1 + len(match.form.verbs)] if not word.may_be_option)
         said = f"{name} {verbs}".strip()
         if risk is Risk.CHANGE and match.form.any_option:
-            verbs_taken = {word.text for word in words[1:]} & {word for word in verbs.split()}
-            if found := _destroying([word for word in words[1:] if word.text not in verbs_taken]):
+            taken = set(verbs.split())
+            if found := _destroying([word for word in words[1:] if word.text not in taken]):
                 return destroy(f"“{found}” in it can destroy")
         if risk is Risk.CHANGE:
             return change(f"{said} changes something")

@@ -3,12 +3,12 @@
 A line is ``verbs… options… (operands)``:
 
 * ``status|show`` a verb, one of these; ``<[0-9]+>`` a word that this pattern matches whole;
-* ``-a`` an option; ``-n=`` with a value; ``--color[=]`` with a value only behind ``=``; ``--run=<client|server>`` with such
-  a value only; ``-N`` a dash and digits; a ``!`` behind it: the form holds only where this option stands;
+* ``-a`` an option; ``-n=`` with a value; ``--color[=]`` with a value only behind ``=``; ``--run=<client|server>`` with
+  such a value only; ``-N`` a dash and digits; a ``!`` behind it: the form holds only where this option stands;
 * ``*`` options that are not listed are taken as harmless, too;
 * ``(0)`` no operands, ``(2)`` at most two, ``(+)`` at least one, ``(*)`` any, ``(<pattern>)`` each must match;
-* nothing of this: any operands where there is a verb, or an option with ``!``; in a line of options alone, no operands, and
-  one of the options has to stand.
+* nothing of this: any operands where there is a verb, or an option with ``!``; in a line of options alone, no
+  operands, and one of the options has to stand.
 
 Long options count only when they are spelled in full: an abbreviation is another spelling, and is not listed.
 """
@@ -89,12 +89,12 @@ def form(line: str, risk: Risk, *, secret: bool = False) -> Form:
     :raises ValueError: it does not follow the grammar above.
     """
     verbs, names, least, most, shape, any_option, said = [], [], 0, None, None, False, False
-    for token in line.split():
-        if token == "*":
+    for part in line.split():
+        if part == "*":
             any_option = said = True
-        elif token.startswith("-"):
-            names.append(token)
-        elif inside := re.fullmatch(r"\((.+)\)", token):
+        elif part.startswith("-"):
+            names.append(part)
+        elif inside := re.fullmatch(r"\((.+)\)", part):
             rule, said = inside[1], True
             if rule == "+":
                 least = 1
@@ -103,8 +103,9 @@ def form(line: str, risk: Risk, *, secret: bool = False) -> Form:
             elif rule != "*":
                 shape = re.compile(re.fullmatch(r"<(.+)>", rule)[1])  # type: ignore[index]
         else:
-            whole = re.fullmatch(r"<(.+)>", token)
-            verbs.append(re.compile(whole[1] if whole else "|".join(re.escape(verb) for verb in token.split("|"))))
+            whole = re.fullmatch(r"<(.+)>", part)
+            pattern = whole[1] if whole else "|".join(re.escape(verb) for verb in part.split("|"))
+            verbs.append(re.compile(pattern))
     known = options(" ".join(names))
     alone = not (said or verbs or any(each.must for each in known.values()))
     return Form(
@@ -118,8 +119,8 @@ class Program:
 
     ``otherwise`` is the risk where no form holds; ``free`` says that words nobody knows before it runs may stand
     anywhere (``quoted``: one word each, ``any``), because every option only reads; ``lists`` that it shows names and
-    numbers, never what is in a file; ``words`` that its options are whole words behind one dash (``find -name``); ``ordered`` that a verb's options only
-    stand behind it.
+    numbers, never what is in a file; ``words`` that its options are whole words behind one dash (``find -name``);
+    ``ordered`` that a verb's options only stand behind it.
     """
 
     name: str
@@ -188,14 +189,10 @@ class _Matching:
             elif not self._operand(word):
                 return None
         count = len(self.operands)
-        if self.form.one_of and not self.stood:
+        most = self.form.most
+        if self.verbs or self.musts or (self.form.one_of and not self.stood):
             return None
-        if (
-            self.verbs
-            or self.musts
-            or count < self.form.least
-            or (self.form.most is not None and count > self.form.most)
-        ):
+        if count < self.form.least or (most is not None and count > most):
             return None
         if self.form.any_option:
             self._raise(self.program.raised(words, self.form.options))

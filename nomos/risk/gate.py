@@ -74,23 +74,15 @@ class _Scanner:
             self.at += 1
         return None
 
-    def _outside(self) -> str | None:  # noqa: C901 one arm for each character that means something to a shell
+    def _outside(self) -> str | None:
         text, character = self.text, self.text[self.at]
         if character == "`":
             return "backticks cannot be read surely: use $( ) or, better, separate commands"
         if character == "\\":
-            if text[self.at + 1 : self.at + 2] in ("", "\n", " ", "\t"):
-                return "a backslash stands before a blank or at a line's end: use quotes, and one line"
-            if not text[: self.at].rpartition("\n")[2].strip(" \t"):
-                return "a line begins with a backslash: write the plain word"
-            self.at += 2
-        elif character == "'":
-            dollar = self.at > 0 and text[self.at - 1] == "$"
-            end = _end_of_ansi(text, self.at + 1) if dollar else text.find("'", self.at + 1)
-            if end < 0:
-                return "its quotes do not close"
-            self.at = end + 1
-        elif character == '"':
+            return self._backslash()
+        if character == "'":
+            return self._single()
+        if character == '"':
             self.inside.append('"')
             self.at += 1
         elif character == "(":
@@ -102,10 +94,8 @@ class _Scanner:
             self.at += 1
         elif character == "#" and (self.at == 0 or text[self.at - 1] in " \t\n;|&("):
             return self._comment()
-        elif text.startswith("<<", self.at) and not text.startswith("<<<", self.at):
-            return self._here_document()
-        elif text.startswith("<<<", self.at):
-            self.at += 3
+        elif text.startswith("<<", self.at):
+            return self._here()
         elif character == "\n":
             return self._line_end()
         elif ord(character) > ord("~"):
@@ -114,6 +104,20 @@ class _Scanner:
             self.at += 1
         return None
 
+    def _backslash(self) -> str | None:
+        if self.text[self.at + 1 : self.at + 2] in ("", "\n", " ", "\t"):
+            return "a backslash stands before a blank or at a line's end: use quotes, and one line"
+        if not self.text[: self.at].rpartition("\n")[2].strip(" \t"):
+            return "a line begins with a backslash: write the plain word"
+        self.at += 2
+        return None
+
+    def _single(self) -> str | None:
+        dollar = self.at > 0 and self.text[self.at - 1] == "$"
+        end = _end_of_ansi(self.text, self.at + 1) if dollar else self.text.find("'", self.at + 1)
+        self.at = end + 1
+        return "its quotes do not close" if end < 0 else None
+
     def _comment(self) -> str | None:
         rest = self.text[self.at :]
         if self.inside or "\\" in rest or "\n" in rest.strip("\n"):
@@ -121,7 +125,10 @@ class _Scanner:
         self.at = len(self.text)
         return None
 
-    def _here_document(self) -> str | None:
+    def _here(self) -> str | None:
+        if self.text.startswith("<<<", self.at):
+            self.at += 3
+            return None
         found = _HEREDOC.match(self.text, self.at)
         if found is None or found["dash"] or self.inside:
             return "its here-document cannot be read surely: use <<'EOF' with a plain word, on the outermost level"
@@ -143,7 +150,7 @@ class _Scanner:
 
 
 def _end_of_ansi(text: str, at: int) -> int:
-    """Where ``$'…'`` ends; unlike plain single quotes it knows ``\\'``."""
+    """Where ``$'…'`` ends; unlike plain single quotes it knows an escaped quote."""
     while at < len(text):
         if text[at] == "\\":
             at += 2

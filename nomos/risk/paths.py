@@ -10,19 +10,23 @@ from nomos.risk.words import Word
 
 _SECRET = re.compile(
     r"""(?x)
-    (^|/)(g?shadow|gshadow|master\.passwd|sudoers)(-|\.bak|\.old)?$
+    (^|/)(g?shadow|master\.passwd|sudoers)(-|\.bak|\.old)?$
     | (^|/)etc/(shadow|gshadow|security/opasswd|krb5\.keytab|ppp/(chap|pap)-secrets|ipsec\.secrets|rndc\.key)
+    | (^|/)etc/(wireguard/|NetworkManager/system-connections)
     | (^|/)\.ssh/(?!(known_hosts|authorized_keys|config)(\.old)?$|[^/]*\.pub$)
     | (^|/)(id_(rsa|dsa|ecdsa|ed25519)(_sk)?|ssh_host_\w+_key)$
-    | (?<!pub)\.(key|p12|pfx|jks|kdbx|ppk|keytab|ovpn|age)$ | (^|/)(privkey|private|server-key|.*[-_]key)\w*\.pem$
+    | \.(key|p12|pfx|jks|kdbx|ppk|keytab|ovpn|age|credentials|passwd|secret|token)$
+    | (^|/)(privkey|private|server-key|.*[-_]key)\w*\.pem$
     | (^|/)(ssl|tls|pki)/private(/|$) | (^|/)letsencrypt/(archive|accounts)(/|$)
-    | (^|/)\.(netrc|pgpass|my\.cnf|mylogin\.cnf|git-credentials|npmrc|pypirc|smbcredentials|s3cfg|boto|vault-token|htpasswd)$
-    | (^|/)\.(env|envrc)(\.[\w.-]+)?$ | (^|/)[\w-]+\.env$ | (^|/)\.(aws|gnupg|kube|docker|azure|config/gcloud|password-store)(/|$)
-    | (^|/)(kubeconfig|k3s\.yaml|rclone\.conf|wp-config\.php|secrets?\.(ya?ml|json|toml|env|txt|ini|conf)|credentials(\.\w+)?)$
-    | (^|/)(secrets?|credentials|passwords?|passwd\.bak)(/|$) | (^|/)\.?(smb|cifs)[._-]?cred\w*$ | \.(credentials|passwd|secret|token)$
-    | (^|/)etc/wireguard/ | (^|/)pve/(priv|local/pve-ssl\.key|nodes/[^/]+/(priv|pve-ssl\.key)) | (^|/)\.storage/auth
-    | (^|/)proc/[^/]+/(environ|mem|maps|task/[^/]+/environ)$ | (^|/)dev/(k?mem|port)$ | (^|/)etc/NetworkManager/system-connections
-    | (^|/)\.(bash|zsh|ash|mysql|psql|python|rediscli)_history$ | (^|/)wpa_supplicant[\w.-]*\.conf$ | (^|/)run/secrets(/|$)
+    | (^|/)\.(netrc|pgpass|my\.cnf|mylogin\.cnf|git-credentials|npmrc|pypirc|smbcredentials|s3cfg|boto|vault-token)$
+    | (^|/)\.(htpasswd|env|envrc)(\.[\w.-]+)?$ | (^|/)[\w-]+\.env$
+    | (^|/)\.(aws|gnupg|kube|docker|azure|config/gcloud|password-store)(/|$) | (^|/)\.storage/auth
+    | (^|/)(kubeconfig|k3s\.yaml|rclone\.conf|wp-config\.php|credentials(\.\w+)?)$
+    | (^|/)secrets?\.(ya?ml|json|toml|env|txt|ini|conf)$ | (^|/)wpa_supplicant[\w.-]*\.conf$
+    | (^|/)(secrets?|credentials|passwords?|passwd\.bak)(/|$) | (^|/)\.?(smb|cifs)[._-]?cred\w*$
+    | (^|/)pve/(priv|local/pve-ssl\.key|nodes/[^/]+/(priv|pve-ssl\.key)) | (^|/)run/secrets(/|$)
+    | (^|/)proc/[^/]+/(environ|mem|maps|task/[^/]+/environ)$ | (^|/)dev/(k?mem|port)$
+    | (^|/)\.(bash|zsh|ash|mysql|psql|python|rediscli)_history$
     """
 )
 # Where they lie: a pattern or a folder that reaches one of these may show secrets, too.

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nomos.risk.parse import Script, Span
+from nomos.risk.script import Script, Span
 
 TIMEOUT = 5.0  # seconds
 

@@ -153,7 +153,8 @@ class _Lexer:
     def _span(self, *, quoted: bool) -> None:
         end, kind = self.spans[self.at]
         self.seen.add(self.at)
-        self._add(b"", quoted=quoted, kind=kind)
+        # A process substitution becomes a path like this one.
+        self._add(b"/dev/fd/63" if kind is Kind.TEXT else b"", quoted=quoted, kind=kind)
         self.at = end
 
     def _dollar(self, *, quoted: bool) -> None:

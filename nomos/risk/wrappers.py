@@ -29,51 +29,53 @@ class _Unwrapping:
         self.wrapper, self.inside = wrapper, inside
         self.verdicts: list[Verdict] = []
         self.rest: list[Word] = []
+        self.verbs, self.skip = list(wrapper.verbs), wrapper.skip
+        self.name = " ".join((wrapper.name, *wrapper.verbs))
+        self.refused: Verdict | None = None
         self.coded = False
         self.looks = False
 
     def run(self, words: Sequence[Word]) -> Verdict | None:
-        wrapper, name = self.wrapper, words[0].text
+        """The verdict; None if the verbs are not this wrapper's."""
         self.rest = list(words[1:])
-        verbs, skip = list(wrapper.verbs), wrapper.skip
-        base = (
-            READS
-            if wrapper.base is Risk.READ
-            else Verdict(wrapper.base, f"{' '.join((name, *verbs))} changes something")
-        )
         while self.rest:
-            word = self.rest[0]
-            if wrapper.everything and not verbs:
+            if self.wrapper.everything and not self.verbs:
                 break
-            if word.known and word.text == "--" and not verbs:
-                if skip:
-                    return destroy(f"{name}: “--” stands where its own words should: write them first")
+            word = self.rest[0]
+            if word.known and word.text == "--" and not self.verbs:
+                if self.skip:
+                    return destroy(f"{self.name}: “--” stands where its own words should: write them first")
                 self.rest.pop(0)
                 break
             if word.may_be_option and word.text != "-":
                 if not word.known or not self._option(self.rest.pop(0).text):
-                    if verbs:
-                        return None
-                    return destroy(f"Nomos does not know {name}'s option {word.text}: what it runs cannot be told")
-            elif verbs:
-                if not word.known or word.text != verbs.pop(0):
-                    return None
-                self.rest.pop(0)
-            elif skip:
-                if word.splits:
-                    return destroy(f"a word of {name} is only known when it runs: write it out, or quote it")
-                self.rest.pop(0)
-                skip -= 1
-            elif wrapper.assigns and (found := _ASSIGNS.match(word.text)):
-                self.rest.pop(0)
-                self.verdicts.append(environment.given(found[1], Word(word.text[found.end() :], word.known)))
-            else:
+                    return None if self.verbs else destroy(f"{self.name}'s option {word.text} is not one Nomos knows")
+            elif not self._operand(word):
                 break
-        if verbs:
-            return None
+        if self.verbs or self.refused is not None:
+            return self.refused
         if self.looks:
             return READS
-        return strictest([*self.verdicts, base, self._command(name)])
+        base = READS if self.wrapper.base is Risk.READ else Verdict(self.wrapper.base, f"{self.name} changes something")
+        return strictest([*self.verdicts, base, self._command(self.name)])
+
+    def _operand(self, word: Word) -> bool:
+        """Read a word that is no option; False where the command begins, or nothing more is to be read."""
+        if self.verbs:
+            if not word.known or word.text != self.verbs[0]:
+                return False
+            self.verbs.pop(0)
+        elif self.skip:
+            if word.splits:
+                self.refused = destroy(f"a word of {self.name} is only known when it runs: write it out, or quote it")
+                return False
+            self.skip -= 1
+        elif self.wrapper.assigns and (found := _ASSIGNS.match(word.text)):
+            self.verdicts.append(environment.given(found[1], Word(word.text[found.end() :], word.known)))
+        else:
+            return False
+        self.rest.pop(0)
+        return True
 
     def _command(self, name: str) -> Verdict:
         wrapper = self.wrapper

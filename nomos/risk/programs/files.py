@@ -11,14 +11,19 @@ from nomos.risk.verdict import READS, Verdict, change, destroy, sensitive, stric
 from nomos.risk.words import Word
 
 _FIND_ALONE = frozenset(
-    """-a -and -o -or -not ! ( ) , -true -false -print -print0 -ls -prune -quit -depth -d -mount -xdev -follow -empty -readable
-    -writable -executable -nouser -nogroup -noleaf -daystart -ignore_readdir_race -noignore_readdir_race -warn -nowarn -help
-    --help -version --version -H -L -P -E""".split()
+    """
+    -a -and -o -or -not ! ( ) , -true -false -print -print0 -ls -prune -quit -depth -d -mount -xdev -follow
+    -empty -readable -writable -executable -nouser -nogroup -noleaf -daystart -ignore_readdir_race
+    -noignore_readdir_race -warn -nowarn -help --help -version --version -H -L -P -E
+    """.split()
 )
 _FIND_VALUED = frozenset(
-    """-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -mtime -atime -ctime
-    -mmin -amin -cmin -newer -anewer -cnewer -user -group -uid -gid -perm -maxdepth -mindepth -links -inum -samefile -fstype
-    -printf -regextype -used -context -newermt -newerat -newerct -newermm -newerma -newermc -newermB -D""".split()
+    """
+    -name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -mtime
+    -atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -user -group -uid -gid -perm -maxdepth -mindepth
+    -links -inum -samefile -fstype -printf -regextype -used -context -newermt -newerat -newerct -newermm
+    -newerma -newermc -newermB -D
+    """.split()
 )
 
 
@@ -65,8 +70,7 @@ def _each(command: list[Word], inside: Inside, *, at: str) -> Verdict:
             filled.append(Word(at if at.startswith("/") else "./", known=False))
         else:
             filled.append(word)
-    verdict = inside.argv(filled) if filled else destroy("find's -exec has no command")
-    return verdict
+    return inside.argv(filled) if filled else destroy("find's -exec has no command")
 
 
 def xargs(words: Sequence[Word], inside: Inside) -> Verdict:
@@ -113,7 +117,7 @@ def dd(words: Sequence[Word], _inside: Inside) -> Verdict:
             return destroy("a word of dd is not known: write it as name=value")
         if name == "of":
             target = written(Word(value), ">", empties=False)
-            verdicts.append(target if target in (READS,) else destroy(f"dd overwrites {value}"))
+            verdicts.append(target if target == READS else destroy(f"dd overwrites {value}"))
         elif name == "if" and shows_secrets(Word(value, word.known)):
             verdicts.append(sensitive(f"it shows {value}, which may hold secrets"))
         elif name not in ("if", "bs", "count", "skip", "status", "iflag", "ibs", "obs", "cbs", "conv", "iseek"):
@@ -155,7 +159,7 @@ def copy(words: Sequence[Word], inside: Inside) -> Verdict:
     targets += [
         Word(re.sub(r"^(?:-t|--target-directory=)", "", word.text)) for word in words[1:] if word.text.startswith("-")
     ]
-    if any(word.text.startswith("/dev/") and word.text not in _STREAMS | {"/dev/shm"} for word in targets):
+    if any(word.text.startswith("/dev/") and word.text not in _STREAMS for word in targets):
         return destroy("it writes to a device")
     return destroy("it throws the file away") if any(word.text in _STREAMS for word in targets) else verdict
 

@@ -61,13 +61,17 @@ def _is_address(host: str) -> bool:
 _CURL_FLAGS = frozenset("sSfLkIivgG46#N")
 _CURL_VALUED = frozenset("mwHArex")
 _CURL_LONG = frozenset(
-    """--silent --show-error --fail --fail-with-body --location --insecure --head --include --verbose --globoff --get --ipv4 --ipv6
-    --no-progress-meter --progress-bar --compressed --http1.1 --http2 --no-buffer --version --help --tlsv1.2 --tlsv1.3 --path-as-is
-    --retry-connrefused""".split()
+    """
+    --silent --show-error --fail --fail-with-body --location --insecure --head --include --verbose --globoff
+    --get --ipv4 --ipv6 --no-progress-meter --progress-bar --compressed --http1.1 --http2 --no-buffer --version
+    --help --tlsv1.2 --tlsv1.3 --path-as-is --retry-connrefused
+    """.split()
 )
 _CURL_LONG_VALUED = frozenset(
-    """--max-time --connect-timeout --write-out --header --user-agent --range --referer --retry --retry-delay --retry-max-time --url
-    --cacert --resolve --interface --max-redirs --limit-rate""".split()
+    """
+    --max-time --connect-timeout --write-out --header --user-agent --range --referer --retry --retry-delay
+    --retry-max-time --url --cacert --resolve --interface --max-redirs --limit-rate
+    """.split()
 )
 
 

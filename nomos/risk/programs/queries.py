@@ -10,11 +10,14 @@ from nomos.risk.verdict import READS, Verdict, change, destroy, strictest
 from nomos.risk.words import Word
 
 _FUNCTIONS = frozenset(
-    """count sum min max avg round abs coalesce length lower upper version now current_setting current_database current_user
-    pg_size_pretty pg_database_size pg_total_relation_size pg_relation_size pg_table_size pg_is_in_recovery pg_postmaster_start_time
-    datetime date time strftime julianday substr trim replace ifnull nullif cast concat database user sqlite_version typeof
-    in values and or not exists as from where on using over distinct any all between like select with table_name to_char
-    date_trunc extract age format left right power floor ceil""".split()
+    """
+    count sum min max avg round abs coalesce length lower upper version now current_setting current_database
+    current_user pg_size_pretty pg_database_size pg_total_relation_size pg_relation_size pg_table_size
+    pg_is_in_recovery pg_postmaster_start_time datetime date time strftime julianday substr trim replace ifnull
+    nullif cast concat database user sqlite_version typeof in values and or not exists as from where on using
+    over distinct any all between like select with table_name to_char date_trunc extract age format left right
+    power floor ceil
+    """.split()
 )
 _DESTROYS = re.compile(
     r"(?i)\b(?:drop|truncate|delete|merge|do|call|execute|copy|load|attach|detach|import|reindex|replace)\b"
@@ -31,7 +34,7 @@ _PSQL_META = re.compile(r"\\(?:d[A-Za-z+]*|l\+?|conninfo|encoding|du\+?|dt\+?)(?
 
 
 def statement(text: str) -> Verdict:
-    """One text of SQL, of any dialect: reads only if every statement is of a reading kind and calls no unknown function."""
+    """One text of SQL, of any dialect: reads only if every statement reads and calls no unknown function."""
     if _PSQL_META.fullmatch(text.strip()):
         return READS
     if text.lstrip().startswith((".", "\\")) or "\\" in text:
@@ -107,7 +110,8 @@ def _sql(
 def sqlite(words: Sequence[Word], _inside: Inside) -> Verdict:
     """Reads only with -readonly: else it recovers the write-ahead log, and creates a missing file."""
     texts = [word.text for word in words[1:]]
-    flags = "-readonly -header -csv -json -column -line -list -table -box -markdown -batch -bail -noheader -version --version".split()
+    flags = """-readonly -header -csv -json -column -line -list -table -box -markdown -batch -bail -noheader -version
+        --version""".split()
     operands: list[Word] = []
     for word in words[1:]:
         if not word.known or (word.text.startswith("-") and word.text not in flags):
@@ -148,7 +152,7 @@ def psql(words: Sequence[Word], _inside: Inside) -> Verdict:
 def mysql(words: Sequence[Word], _inside: Inside) -> Verdict:
     """Reading statements."""
     verdicts, _ = _sql(
-        words, texts="-e --execute", valued="-u --user -h --host -P --port -D --database -p --password --defaults-file -S --socket",
+        words, texts="-e --execute", valued="-u --user -h --host -P --port -D --database -p --password -S --socket",
         flags="-B -N -s -t -E --batch --skip-column-names --table --version -V", last=False, bare=READS,
     )  # fmt: skip
     texts = {word.text for word in words}
@@ -158,12 +162,18 @@ def mysql(words: Sequence[Word], _inside: Inside) -> Verdict:
 
 
 _REDIS_READS = frozenset(
-    """info ping get mget strlen exists ttl pttl type keys scan dbsize llen lrange scard smembers sismember hget hgetall hlen hkeys
-    zcard zrange zscore xlen xinfo lastsave time role object randomkey hscan sscan zscan getrange bitcount echo command""".split()
+    """
+    info ping get mget strlen exists ttl pttl type keys scan dbsize llen lrange scard smembers sismember hget
+    hgetall hlen hkeys zcard zrange zscore xlen xinfo lastsave time role object randomkey hscan sscan zscan
+    getrange bitcount echo command
+    """.split()
 )
 _REDIS_PAIRS = frozenset(
-    """config:get client:list client:info memory:usage memory:stats memory:doctor slowlog:get slowlog:len cluster:info cluster:nodes
-    latency:latest latency:doctor acl:whoami acl:list module:list pubsub:channels sentinel:masters""".split()
+    """
+    config:get client:list client:info memory:usage memory:stats memory:doctor slowlog:get slowlog:len
+    cluster:info cluster:nodes latency:latest latency:doctor acl:whoami acl:list module:list pubsub:channels
+    sentinel:masters
+    """.split()
 )
 _REDIS_DESTROYS = re.compile(
     r"(?i)del|unlink|flush\w*|eval\w*|script|shutdown|fcall\w*|function|debug|migrate|restore|swapdb|[lrs]pop|"
@@ -173,7 +183,7 @@ _REDIS_DESTROYS = re.compile(
 
 def redis(words: Sequence[Word], _inside: Inside) -> Verdict:
     """The command, after the connection's options."""
-    rest = [word for word in words[1:]]
+    rest = list(words[1:])
     while rest and rest[0].known and rest[0].text.startswith("-"):
         option = rest.pop(0).text
         if option in ("-h", "-p", "-n", "-a", "-u", "-s", "--user", "--pass") and rest:

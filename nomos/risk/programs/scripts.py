@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nomos.domain.executions import Risk
 from nomos.risk.programs.base import Inside
 from nomos.risk.verdict import READS, Verdict, change, destroy, strictest
 from nomos.risk.words import Word
@@ -14,24 +13,22 @@ from nomos.risk.words import Word
 
 _SED_FLAGS = "nErsuzi"
 _SED_LONG = frozenset(
-    "--quiet --silent --regexp-extended --separate --unbuffered --null-data --zero-terminated --posix --debug --sandbox "
-    "--line-length --follow-symlinks".split()
+    "--quiet --silent --regexp-extended --separate --unbuffered --null-data --zero-terminated --posix --debug "
+    "--sandbox --follow-symlinks --expression --in-place --version --help".split()
 )
 _ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n\[]|\\[^\n]|\[\^?\]?[^\]\n]*\])*/I?M?)"
 _SED_START = re.compile(rf"[\s;]*(?:{_ADDRESS}(?:\s*,\s*(?:[+~]?\d+|{_ADDRESS}))?\s*)?(?:!\s*)?")
-_SED_VERB = re.compile(
-    r"[pdDPgGhHxnN={}l](?=[\s;}]|$)|[{}]|[qQ]\s*\d*(?=[\s;}]|$)|[bt:]\s*[A-Za-z_]\w*(?=[\s;}]|$)|[bt](?=[\s;}]|$)"
-)
+_SED_VERB = re.compile(r"(?:[pdDPgGhHxnN={}lbt]|[qQ]\s*\d*|[bt:]\s*[A-Za-z_]\w*)(?=[\s;}]|$)|[{}]")
 _SED_TEXT = re.compile(r"[aic](?:\s*\\?[^\n\\]|\\[^\n])(?:[^\n\\]|\\[^\n])*(?=\n|$)")
 
 
 def sed_script(script: str) -> Verdict:
-    """What a sed script does besides printing: nothing, write a file, or run a command. What is not surely read runs."""
+    """What a sed script does besides printing: nothing, write a file, or run a command. What is not read, runs."""
     at, verdict = 0, READS
     while at < len(script.rstrip(" \t\n;")):
         at = _SED_START.match(script, at).end()  # type: ignore[union-attr]
-        if at >= len(script.rstrip(" \t\n;")):
-            return verdict
+        if at >= len(script):
+            return destroy("its sed script has an address without a command")
         if found := _SED_VERB.match(script, at) or _SED_TEXT.match(script, at):
             at = found.end()
             continue
@@ -74,55 +71,72 @@ def _substitution(script: str, at: int) -> tuple[int, str]:
 
 def sed(words: Sequence[Word], _inside: Inside) -> Verdict:
     """Its options, then its script."""
-    verdicts: list[Verdict] = []
-    scripts: list[Word] = []
-    operands: list[Word] = []
-    sandbox, rest = False, list(words[1:])
-    while rest:
-        word = rest.pop(0)
-        text = word.text
-        if not word.known and word.may_be_option:
-            return destroy("a word of it that is only known when it runs may be an option: write it out")
-        if text == "--":
-            operands += rest
-            break
-        if not text.startswith("-") or text == "-":
-            operands.append(word)
-        elif text.startswith("--"):
-            name, equals, value = text.partition("=")
-            if name == "--expression":
-                scripts.append(Word(value, word.known) if equals else _take(rest))
-            elif name == "--in-place":
-                verdicts.append(change("it edits files in place"))
-            elif name == "--sandbox":
-                sandbox = True
-            elif name in ("--version", "--help"):
-                return READS
-            elif name not in _SED_LONG:
-                return destroy(f"Nomos does not know sed's option {name}: it may run a script")
-        else:
-            for at, letter in enumerate(text[1:], 1):
-                if letter == "e":
-                    scripts.append(Word(text[at + 1 :], word.known) if text[at + 1 :] else _take(rest))
-                    break
-                if letter == "i":
-                    verdicts.append(change("it edits files in place"))
-                    break
-                if letter == "l":
-                    if not text[at + 1 :]:
-                        _take(rest)
-                    break
-                if letter not in _SED_FLAGS:
-                    return destroy(f"Nomos does not know sed's option -{letter}: it may run a script")
-    if not scripts and operands:
-        scripts = [operands.pop(0)]
-    for script in scripts:
+    call = _Sed(list(words[1:]))
+    refusal = call.read()
+    if refusal is not None:
+        return refusal
+    for script in call.scripts:
         if not script.known:
             return destroy("its sed script is only known when it runs: write it out in single quotes")
         found = sed_script(script.text)
-        if not (sandbox and re.search(r"[ew]", script.text)) or found.risk is Risk.READ:
-            verdicts.append(found)
-    return strictest(verdicts)
+        if not (call.sandbox and re.search(r"[ew]", script.text)):
+            call.verdicts.append(found)
+    return strictest(call.verdicts)
+
+
+class _Sed:
+    """sed's words: options, scripts, files."""
+
+    def __init__(self, rest: list[Word]) -> None:
+        self.rest = rest
+        self.verdicts: list[Verdict] = []
+        self.scripts: list[Word] = []
+        self.operands: list[Word] = []
+        self.sandbox = False
+
+    def read(self) -> Verdict | None:
+        """Sort the words; a verdict if one of them cannot be sorted."""
+        while self.rest:
+            word = self.rest.pop(0)
+            if not word.known and word.may_be_option:
+                return destroy("a word of it that is only known when it runs may be an option: write it out")
+            if word.text == "--":
+                self.operands += self.rest
+                break
+            if not word.text.startswith("-") or word.text == "-":
+                self.operands.append(word)
+            elif not (self._long(word) if word.text.startswith("--") else self._bundle(word)):
+                return destroy(f"Nomos does not know sed's option {word.text}: it may run a script")
+        if not self.scripts and self.operands:
+            self.scripts = [self.operands.pop(0)]
+        return None
+
+    def _long(self, word: Word) -> bool:
+        name, equals, value = word.text.partition("=")
+        if name == "--expression":
+            self.scripts.append(Word(value, word.known) if equals else _take(self.rest))
+        elif name == "--in-place":
+            self.verdicts.append(change("it edits files in place"))
+        elif name == "--sandbox":
+            self.sandbox = True
+        return name in _SED_LONG
+
+    def _bundle(self, word: Word) -> bool:
+        text = word.text
+        for at, letter in enumerate(text[1:], 1):
+            if letter == "e":
+                self.scripts.append(Word(text[at + 1 :], word.known) if text[at + 1 :] else _take(self.rest))
+                return True
+            if letter == "i":
+                self.verdicts.append(change("it edits files in place"))
+                return True
+            if letter == "l":
+                if not text[at + 1 :]:
+                    _take(self.rest)
+                return True
+            if letter not in _SED_FLAGS:
+                return False
+        return True
 
 
 def _take(rest: list[Word]) -> Word:

@@ -52,7 +52,7 @@ def test(words: Sequence[Word], _inside: Inside) -> Verdict:
     return READS
 
 
-def printf(words: Sequence[Word], inside: Inside) -> Verdict:
+def printf(words: Sequence[Word], _inside: Inside) -> Verdict:
     """``-v`` evaluates its operand; once the format stands, what follows is text."""
     if len(words) > 1 and words[1].known and not words[1].text.startswith("-"):
         return READS

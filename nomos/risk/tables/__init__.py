@@ -1,4 +1,7 @@
-"""What is known of programs, as data: ``*.toml`` in this folder, read once. ``docs/risk.md`` says how to read a table."""
+"""What is known of programs, as data: ``*.toml`` in this folder, read once.
+
+``docs/risk.md`` says how to read a table.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,9 @@ class Wrapper:
 
     ``skip``: operands before the command. ``shell``: the rest is text for a shell, not words. ``base``: the risk of the
     wrapper itself; ``bare``: without a command. ``code``: options whose value is text for a shell. ``assigns``:
-    ``NAME=value`` may stand before the command. ``prefix``: words that stand before what follows. ``change``: options that make it a change; ``looks``: with which it
-    only says what it would run; ``everything``: what follows the verbs is the command, its options too.
+    ``NAME=value`` may stand before the command. ``prefix``: words that stand before what follows. ``change``: options
+    that make it a change; ``looks``: with which it only says what it would run; ``everything``: what follows the verbs
+    is the command, its options too.
     """
 
     name: str
