@@ -136,7 +136,7 @@ export class SessionTimeline extends HTMLElement {
       h(
         "section",
         { class: "card parked", "aria-label": "Parked" },
-        h("div", {}, h("h2", {}, "Results are in, the window is over"), h("p", {}, "Nomos stopped here because nobody was asked for a while. Nothing is lost.")),
+        h("div", {}, h("h2", {}, "Results are in, the window is over"), h("p", {}, "The assent window ended before Nomos could go on. Nothing is lost: it goes on from here when you say so.")),
         h("button", { type: "button", class: "button primary", on: { click: press } }, `Keep going ${minutes} min`),
         says,
       ),
