@@ -56,6 +56,7 @@ def _session_page(session_id: str | None) -> str:
         "sessions": [shapes.session(other) for other in every],
         "rehearsal": {"model": web().rehearses_model, "host": practice},
         "operator": actor().name,
+        "assent_minutes": web().assent_minutes,
         "epoch": head.epoch,
         "seq": f"{head.epoch}.{head.seq}",
     }
