@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos import invariants
+from tests.chaos.figures import Figures
 from tests.chaos.script import task
 from tests.chaos.world import HOST, ROOT, Databases, Nursery, World, rows
 from tests.harness.model_server import ScriptedModelServer
@@ -53,7 +54,12 @@ def worker_with_own_clock(world: World, offset: Path) -> Iterator[int]:
 
 @pytest.mark.parametrize("hours", [1, -1])
 def test_a_clock_that_is_set_stops_nothing_and_prolongs_nothing(
-    hours: int, nursery: Nursery, databases: Databases, model: ScriptedModelServer, chaos_folder: Path
+    hours: int,
+    nursery: Nursery,
+    databases: Databases,
+    model: ScriptedModelServer,
+    chaos_folder: Path,
+    figures: Figures,
 ) -> None:
     home = chaos_folder / f"c{hours}"
     home.mkdir()
@@ -97,3 +103,7 @@ def test_a_clock_that_is_set_stops_nothing_and_prolongs_nothing(
         world.say(session_id, "Go on.", "on")
         wait_for(world.at_rest, SOON + 10, f"the end\n{world.told()}")
         assert invariants.check(world.store, world.files).faults == []
+    figures.facts.append(
+        f"The wall clock set by {hours:+d} h under a worker, no hints: it answered within {SOON:.0f} s, the lease of its "
+        "running command stood, and the assent window was not open for longer: the session waited for the operator."
+    )

@@ -13,6 +13,7 @@ import pytest
 from nomos.store.engine import Store, configure
 from nomos.store.hints import SocketHints
 from tests.chaos import invariants
+from tests.chaos.figures import Figures
 from tests.chaos.script import Files, task
 from tests.harness.database import new_app
 from tests.harness.lab import OPEN
@@ -48,7 +49,9 @@ def fill(path: Path) -> None:
 
 
 @pytest.mark.timeout(180)
-def test_a_full_disk_is_said_and_waited_for(model: ScriptedModelServer, sshd: Sshd, chaos_folder: Path) -> None:
+def test_a_full_disk_is_said_and_waited_for(
+    model: ScriptedModelServer, sshd: Sshd, chaos_folder: Path, figures: Figures
+) -> None:
     folder = chaos_folder / "disk"
     files = Files(chaos_folder / "disk-files").make()
     stack = Stack(folder, model_url=model.url, NOMOS_SYNC_SECONDS="0.3", NOMOS_REHEARSAL="off")
@@ -107,6 +110,10 @@ def test_a_full_disk_is_said_and_waited_for(model: ScriptedModelServer, sshd: Ss
         found = wait_for(lambda: at_rest(store, files), 30, "rest")
         store.close()
         assert found.faults == []
+    figures.facts.append(
+        f"The database on a full disk: writes were refused with 507 `disk_full`, reads went on, neither process ended, "
+        f"all went on by itself once there was room; {len(acknowledged)} messages were acknowledged and none was lost."
+    )
 
 
 def at_rest(store: Store, files: Files) -> invariants.Found | None:

@@ -15,6 +15,7 @@ from typing import Any
 from nomos.store.engine import Store, configure
 from nomos.store.hints import SocketHints
 from tests.chaos import invariants
+from tests.chaos.figures import Figures
 from tests.chaos.script import Files, task
 from tests.harness.api import Api
 from tests.harness.database import new_app
@@ -53,7 +54,9 @@ def children(pid: int) -> list[int]:
     return [child for child, parent in processes() if parent == pid]
 
 
-def test_a_command_that_ends_nomos_itself(model: ScriptedModelServer, sshd: Sshd, chaos_folder: Path) -> None:
+def test_a_command_that_ends_nomos_itself(
+    model: ScriptedModelServer, sshd: Sshd, chaos_folder: Path, figures: Figures
+) -> None:
     folder = chaos_folder / "restart"
     files = Files(chaos_folder / "restart-files").make()
     program = files.folder / "work"
@@ -79,6 +82,9 @@ def test_a_command_that_ends_nomos_itself(model: ScriptedModelServer, sshd: Sshd
     store = Store(configure(new_app(), f"sqlite:///{stack.home / 'nomos.db'}"), SocketHints(stack.home / "hints"))
     assert invariants.check(store, files).faults == []
     store.close()
+    figures.facts.append(
+        "A command that killed Nomos's own web and worker: both were started again, its result was found and continued."
+    )
 
 
 def concluded(api: Api, session_id: str) -> Any:
