@@ -74,17 +74,19 @@ _NO = (
     r"(?:"
     + _any(
         """no|nope|nah|n|no thanks|no thank you|no way|no sir|never|never ever|absolutely not|certainly not|
-        definitely not|of course not|not at all|not now|not yet|not today|not like this|not this|not that|no chance|not a chance|
-        no go|no-go|negative|veto|nein|do not|don't|dont|please don't|i'd rather not|i would rather not|rather not|
-        better not|let's not|let us not|i think not|i said no|that's a no|that is a no|it's a no|it is a no|
-        it is a no go|it's a no go|that's a no go|that is a no go|this is a no go|it is a no-go|it's a no-go|
-        not approved|disapproved|disapprove|i disapprove|denied|deny|i deny|declined|decline|i decline|reject|rejected|
-        i reject|refuse|refused|i refuse|permission denied|not granted|not allowed|not authorized|i object|
-        i disagree|i don't want this|i don't want that|i don't want it|i do not want this|i do not want that|
-        i do not want it|don't bother|leave it|leave it alone|leave it be|leave that alone|leave it as it is|
-        leave everything as it is|forget it|forget that|forget about it|never mind|nevermind|skip it|skip that|
-        drop it|drop that|scrap it|scrap that|hold|hold on|hold off|hold it|wait|wait a moment|wait a minute|
-        not so fast|hang on|pause|changed my mind|i changed my mind|i've changed my mind|on second thought|on second thoughts"""
+        definitely not|of course not|not at all|not now|not yet|not today|not like this|not this|not that|
+        no chance|not a chance|no go|no-go|negative|veto|nein|do not|don't|dont|please don't|i'd rather not|
+        i would rather not|rather not|better not|let's not|let us not|i think not|i said no|that's a no|
+        that is a no|it's a no|it is a no|it is a no go|it's a no go|that's a no go|that is a no go|
+        this is a no go|it is a no-go|it's a no-go|not approved|disapproved|disapprove|i disapprove|denied|
+        deny|i deny|declined|decline|i decline|reject|rejected|i reject|refuse|refused|i refuse|
+        permission denied|not granted|not allowed|not authorized|i object|i disagree|i don't want this|
+        i don't want that|i don't want it|i do not want this|i do not want that|i do not want it|
+        don't bother|leave it|leave it alone|leave it be|leave that alone|leave it as it is|
+        leave everything as it is|forget it|forget that|forget about it|never mind|nevermind|skip it|
+        skip that|drop it|drop that|scrap it|scrap that|hold|hold on|hold off|hold it|wait|wait a moment|
+        wait a minute|not so fast|hang on|pause|changed my mind|i changed my mind|i've changed my mind|
+        on second thought|on second thoughts"""
     )
     + rf"|(?:stop|cancel|abort|halt|quit|end|kill|reject|deny|decline|refuse)"
     rf"(?: {_THE_PLAN}| everything| now| the request| all| right now| right there)?"
