@@ -173,17 +173,17 @@ report() {
 
 # --- where jobs live ------------------------------------------------------------------------------------------------
 
-# take_base FOLDER: ours alone, no link somebody else could have laid, and able to hold a fifo.
+# take_base FOLDER: ours alone, and no link somebody else could have laid.
 take_base() {
   case $1 in /*) ;; *) WHY='not an absolute path'; return 1 ;; esac
-  WHY=$(mkdir -p "$1" 2>&1) || return 1
+  [ -d "$1" ] || WHY=$(mkdir -p "$1" 2>&1) || return 1
   [ ! -L "$1" ] || { WHY='is a symbolic link'; return 1; }
   [ -O "$1" ] || { WHY='belongs to another user'; return 1; }
-  WHY=$(chmod 700 "$1" 2>&1) || return 1
 }
 
 try_base() {
   take_base "$1" || return 1
+  WHY=$(chmod 700 "$1" 2>&1) || return 1
   T_=$1/.try-$$
   WHY=$({ mkfifo "$T_" && echo 'room for a line' | cat >"$T_.f"; } 2>&1)
   OK_=$?
@@ -245,7 +245,13 @@ start() {
 
 prepare() {
   empty "$D/c.0" && empty "$D/cut.0" && empty "$D/late.0" && empty "$D/cancel.0" && empty "$D/out" \
-    && mkfifo "$D/pipe" "$D/alive" ${INPUT:+"$INPUT"} && printf '%s\n' "$C" | cat >"$D/cmd"
+    && mkfifo "$D/pipe" "$D/alive" ${INPUT:+"$INPUT"} && write_command
+}
+
+# By cat only to be told the reason when the shell's own printf failed: each program costs a start some milliseconds.
+write_command() {
+  { printf '%s\n' "$C" >"$D/cmd"; } 2>/dev/null && [ -s "$D/cmd" ] && return
+  printf '%s\n' "$C" | cat >"$D/cmd"
 }
 
 refuse() {
@@ -296,7 +302,7 @@ supervise() {
 run() {
   trap : PIPE     # who asked may be gone
   look self
-  mv "$D/c.0" "$D/c.$L_PID.$L_START"
+  { empty "$D/c.$L_PID.$L_START"; } 2>/dev/null || mv "$D/c.0" "$D/c.$L_PID.$L_START"     # a rename needs no room
   C_PID=$L_PID
   say "state=running code= size=0 cut=0 late=0 cancel=0 boot=$BOOT supervisor=$$ command=$C_PID why=" 2>/dev/null >&3
   exec 3>&-
@@ -316,14 +322,15 @@ run() {
 # Copies at most CAP bytes to the file and reads the rest away: a full disk or a long output must not hurt the command.
 # dd writes what each read gave at once; a buffering reader would hold lines back.
 spool() {
+  SIZE=0
   while :; do
-    size_of "$D/out"
     N_=$(((CAP - SIZE + BLOCK - 1) / BLOCK))
     [ "$N_" -gt 0 ] || break
     R_=$(dd bs=$BLOCK count="$N_" 2>&1 >>"$D/out") || break
     R_=${R_%% records in*} R_=${R_##*"$NL"}     # GNU dd may warn on a line before
     case $R_ in *[!0-9+]* | '') break ;; esac
     [ $(($R_)) -lt "$N_" ] && return 0
+    size_of "$D/out"
   done
   mv "$D/cut.0" "$D/cut.1" 2>/dev/null
   exec cat >/dev/null
@@ -403,26 +410,26 @@ follow() {
     *) [ ! -e "$D/out" ] || tail -c "+$(($1 + 1))" "$D/out"; return ;;
   esac
   exec 3<&0     # '&' would give the watcher /dev/null
+  sleep "$2" >/dev/null 2>&1 &
+  NAP=$!
   tail -c "+$(($1 + 1))" -f "$D/out" 2>/dev/null &
   TAIL=$!
-  # Each helper ends the tail; a signal to this shell before its 'wait' would be lost.
+  # Each helper ends the nap; a signal to this shell before its 'wait' would be lost.
   if [ "$STATE" = running ]; then
     # Opening a fifo to read waits for a writer, for ever if the supervisor ended just now: be that writer meanwhile.
-    { exec 4<>"$D/alive" 5<"$D/alive" 4>&-; while IFS= read -r _ <&5; do :; done; kill $TAIL; } >/dev/null 2>&1 &
+    { exec 4<>"$D/alive" 5<"$D/alive" 4>&-; while IFS= read -r _ <&5; do :; done; kill $NAP; } >/dev/null 2>&1 &
   else
-    { while command_lives; do sleep 1; done; kill $TAIL; } >/dev/null 2>&1 &
+    { while command_lives; do sleep 1; done; kill $NAP; } >/dev/null 2>&1 &
   fi
   H1_=$!
   # Client gone: EOF on the channel. Without this an idle tail stays on the host for ever.
-  { cat <&3; kill $TAIL; } >/dev/null 2>&1 &
+  { while IFS= read -r _ <&3; do :; done; kill $NAP; } >/dev/null 2>&1 &
   H2_=$!
-  { after "$2" kill $TAIL; } >/dev/null 2>&1 &
-  H3_=$!
   exec 3<&-
-  # dash and ash report the killed tail on stderr; with the client gone that write would end this shell too early.
+  # dash and ash report the killed nap on stderr; with the client gone that write would end this shell too early.
   trap '' PIPE TERM
-  wait $TAIL 2>/dev/null
-  kill $H1_ $H2_ $H3_ 2>/dev/null
+  wait $NAP 2>/dev/null
+  kill $TAIL $H1_ $H2_ 2>/dev/null
   report >&2
   # The helpers' own children: the whole group is ours when sshd made this shell its leader.
   look $$ && [ "$L_GROUP" = $$ ] && kill -TERM 0

@@ -22,7 +22,7 @@ from nomos.ssh.request import Request, check_input, check_job
 
 _CHUNK = 65536
 _CONNECTS = 3  # at once to one host: OpenSSH begins to drop sign-ins at ten (MaxStartups)
-_FOLLOW_SECONDS = 60  # then a follower on the host ends by itself and is asked for again, so that none can hang
+_FOLLOW_SECONDS = 300  # then a follower on the host ends by itself and is asked for again, so that none can hang
 _GRACE_SECONDS = 10  # from TERM to KILL, when the time of a job is over
 _STOP_INTERVAL = 0.25
 _FAULTS = (paramiko.SSHException, EOFError, OSError)
@@ -116,8 +116,8 @@ class ParamikoShell:
             with self._pool(target).channel(request.exec_text()) as channel:
                 stopped = self._read(channel, target, request, reader)
             first, last = reader.states()
-            orphaned_now = last.state is JobState.ORPHANED and first.state is not JobState.ORPHANED
-            if stopped or orphaned_now or last.state is JobState.MISSING:
+            orphaned = last.state is JobState.ORPHANED and first.state is not JobState.ORPHANED
+            if stopped or orphaned or last.state is JobState.MISSING:
                 return replace(last, size=max(last.size, reader.offset))
             # The follower on the host ends with the job and may leave the last bytes behind: then ask for them.
             if last.state in ENDED and (reader.offset >= last.size or first.state in ENDED):
@@ -198,7 +198,7 @@ class ParamikoShell:
                 reader.feed(chunk)
             if chunk == b"":
                 break
-            if reader.has_begun() and reader.stop():
+            if reader.has_begun() and (reader.stop() or reader.orphaned()):
                 return True
             allowed = self._deadlines.answer + (_FOLLOW_SECONDS if reader.has_begun() else 0)
             if chunk is None and time.monotonic() - begun > allowed:
@@ -233,6 +233,7 @@ class _Reader:
     _mark: str = ""
     _before: bytearray = field(default_factory=bytearray)
     _first: JobStatus | None = None
+    _known: JobState | None = None
 
     def begin(self, mark: str) -> None:
         """Another follower begins, whose lines carry ``mark``."""
@@ -248,6 +249,7 @@ class _Reader:
             if not found:
                 return
             self._first = self._states(head)[-1]
+            self._known = self._known or self._first.state
         if self._first.state is JobState.EXITED:
             # A process that the job left behind may have written on after the recorded end.
             chunk = chunk[: max(0, self._first.size - self.offset)]
@@ -258,6 +260,13 @@ class _Reader:
     def has_begun(self) -> bool:
         """Whether the follower said how the job was."""
         return self._first is not None
+
+    def orphaned(self) -> bool:
+        """Whether the job became orphaned between an earlier follower and this one.
+
+        The earlier one may have taken the supervisor for living: its files are closed a moment before it is gone.
+        """
+        return self._first is not None and self._first.state is JobState.ORPHANED and self._known != self._first.state
 
     def states(self) -> tuple[JobStatus, JobStatus]:
         """How the job was when the follower began, and when it ended; the first again while it has not."""
