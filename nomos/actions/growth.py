@@ -61,7 +61,9 @@ def commit(store: Store, batch: Batch, clock: Clock, cap: int) -> frozenset[Clai
                 lost.add(execution_claim)
                 continue
             piece = b"".join(part for part, _ in parts)
-            output.append(tx, execution, piece, read=sum(read for _, read in parts), cap=cap)
+            # A commit whose answer was lost is made again: what it stored is there already.
+            piece = piece[max(0, execution.host_bytes - parts[0][1]) :]
+            output.append(tx, execution, piece, read=len(piece), cap=cap)
     return frozenset(lost)
 
 
@@ -89,15 +91,15 @@ class Gatherer:
             self._batch.texts.setdefault((claim, block_id), []).append(piece)
             self._changed.notify()
 
-    def output(self, claim: ExecutionClaim, piece: bytes, read: int) -> None:
-        """Add output to an execution; ``read`` is the number of bytes of the host's file that it stands for.
+    def output(self, claim: ExecutionClaim, piece: bytes, at: int) -> None:
+        """Add output to an execution; ``at`` is the byte of the host's file that it begins with.
 
         :raises ClaimLost: an earlier piece was refused. :raises StoreUnavailable: much has gathered, and cannot be
             committed now.
         """
         with self._changed:
             self._refuse_lost(claim)
-            self._batch.outputs.setdefault(claim, []).append((piece, read))
+            self._batch.outputs.setdefault(claim, []).append((piece, at))
             self._gathered += len(piece)
             too_much = self._gathered > MOST_GATHERED
             self._changed.notify()

@@ -21,6 +21,7 @@ class Pump:
         self._gatherer = gatherer
         self._claim = claim
         self._held = b""
+        self._handed = read
         self.read = read
         self.tail = b""
         self.lost = False
@@ -43,9 +44,10 @@ class Pump:
         if not piece or self.lost:
             return
         try:
-            self._gatherer.output(self._claim, piece, len(piece))
+            self._gatherer.output(self._claim, piece, self._handed)
         except ClaimLost:
             self.lost = True
+        self._handed += len(piece)
 
 
 def _character_border(raw: bytes) -> int:

@@ -96,11 +96,11 @@ def test_one_lost_claim_costs_the_others_nothing(scene: Scene, gatherer: Gathere
     with scene.store.write(scene.clock.now()) as tx:
         executions.release(tx, lost)
     gatherer.text(turn.claim, block.id, "kept")
-    gatherer.output(lost, b"thrown away", 11)
+    gatherer.output(lost, b"thrown away", 0)
     gatherer.flush()
     assert stored_text(scene.store, block) == "kept"
     with pytest.raises(ClaimLost):
-        gatherer.output(lost, b"more", 4)
+        gatherer.output(lost, b"more", 11)
     assert scene.snapshot().outputs == ()
 
 
@@ -152,7 +152,7 @@ def test_of_too_long_an_output_head_and_tail_are_kept(scene: Scene, gatherer: Ga
     claim = scene.start()
     whole = "".join(f"line {number} é\n" for number in range(4000)).encode()
     for start in range(0, len(whole) if size > 7 else 700, size):
-        gatherer.output(claim, whole[start : start + size], len(whole[start : start + size]))
+        gatherer.output(claim, whole[start : start + size], start)
         if start % (size * 8) == 0:
             gatherer.flush()
     gatherer.flush()
@@ -171,7 +171,7 @@ def test_output_that_is_no_text_is_kept_byte_for_byte(scene: Scene, gatherer: Ga
     _, execution = scene.run(scene.must_turn(), READ)
     claim = scene.start()
     raw = bytes(range(256)) * 3
-    gatherer.output(claim, raw, len(raw))
+    gatherer.output(claim, raw, 0)
     gatherer.flush()
     with scene.store.read() as connection:
         assert output.read(connection, execution.id) == (0, raw)
