@@ -104,6 +104,6 @@ def test_a_clock_that_is_set_stops_nothing_and_prolongs_nothing(
         wait_for(world.at_rest, SOON + 10, f"the end\n{world.told()}")
         assert invariants.check(world.store, world.files).faults == []
     figures.facts.append(
-        f"The wall clock set by {hours:+d} h under a worker, no hints: it answered within {SOON:.0f} s, the lease of its "
-        "running command stood, and the assent window was not open for longer: the session waited for the operator."
+        f"The wall clock set by {hours:+d} h under a worker, no hints: it answered within {SOON:.0f} s, the lease of "
+        "its running command stood, and the assent window was not open for longer: the session waited for the operator."
     )
