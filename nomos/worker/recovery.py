@@ -14,8 +14,19 @@ LOOK_EVERY = 2.0  # seconds
 
 
 def owner_name() -> str:
-    """A name for this start of a worker, never used again: machine, process, and when that process began."""
-    return f"{os.uname().nodename}|{os.getpid()}|{_started(os.getpid())}"
+    """A name for this start of a worker, never used again: place, process, and when that process began."""
+    return f"{place()}|{os.getpid()}|{_started(os.getpid())}"
+
+
+def place() -> str:
+    """Where a process number means the same process: this boot of this machine, and its space of numbers.
+
+    The machine's name alone would not do: copies of a machine, and containers, often share it.
+    """
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    numbers = Path("/proc/self/ns/pid")
+    parts = (boot.read_text().strip() if boot.exists() else "", str(numbers.stat().st_ino) if numbers.exists() else "")
+    return f"{os.uname().nodename[:40]}-{'-'.join(parts)}"
 
 
 def _started(pid: int) -> str | None:
@@ -28,9 +39,9 @@ def _started(pid: int) -> str | None:
 
 
 def is_dead(owner: str) -> bool:
-    """Whether this machine can tell that a worker is no longer there. False for workers of other machines."""
+    """Whether it can be told from here that a worker is no longer there. False for workers of other places."""
     parts = owner.rsplit("|", 2)
-    if len(parts) != 3 or parts[0] != os.uname().nodename or not parts[1].isdigit():
+    if len(parts) != 3 or parts[0] != place() or not parts[1].isdigit():
         return False
     return _started(int(parts[1])) != parts[2]
 
