@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from nomos.domain.executions import Risk
-from nomos.risk import environment, gate, paths, second
+from nomos.risk import environment, gate, paths, second, tables
 from nomos.risk.forms import Program
 from nomos.risk.parse import parse
 from nomos.risk.programs import READERS
 from nomos.risk.rules import Rules
 from nomos.risk.script import Redirect, Script, Simple
-from nomos.risk.tables import programs
 from nomos.risk.verdict import READS, Verdict, change, destroy, sensitive, strictest
 from nomos.risk.words import Kind, Piece, Unreadable, Word, expand
 from nomos.risk.wrappers import unwrap
@@ -36,20 +35,25 @@ _DESTROYS = re.compile(
 )
 
 
-def classify(command: str, overrides: Rules | None = None) -> Verdict:
+Agrees = Callable[[str, Script], bool | None]
+"""A second reading of a text: whether it finds the same commands; None where it cannot be had."""
+
+
+def classify(command: str, overrides: Rules | None = None, agrees: Agrees = second.agrees) -> Verdict:
     """Class one command text, as bash would run it in a clean environment.
 
     :param command: the exact text.
     :param overrides: the rules that the operator has set for the host; none by default.
+    :param agrees: the second reading.
     """
-    return _Classifier(overrides or Rules()).text(command)
+    return _Classifier(overrides or Rules(), agrees).text(command)
 
 
 class _Classifier:
     """Judges texts and commands within each other."""
 
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
+    def __init__(self, rules: Rules, agrees: Agrees) -> None:
+        self.rules, self.agrees = rules, agrees
         self.depth = 0
 
     def text(self, text: str) -> Verdict:
@@ -66,11 +70,12 @@ class _Classifier:
             return destroy(str(found))
         finally:
             self.depth -= 1
-        if verdict.risk is Risk.DESTROY or _is_plain(text) or second.agrees(text, script):
+        if verdict.risk is Risk.DESTROY or _is_plain(text):
             return verdict
-        if second.program() is not None:
-            return destroy("two readings of it differ: write plainer commands, one at a time")
-        return strictest([verdict, change("it is more than plain words, and the second parser is not installed here")])
+        same = self.agrees(text, script)
+        if same is None:
+            return strictest([verdict, change("it is more than plain words, and no second parser is installed here")])
+        return verdict if same else destroy("two readings of it differ: write plainer commands, one at a time")
 
     def _script(self, script: Script) -> Verdict:
         if not script.commands:
@@ -146,7 +151,7 @@ class _Classifier:
             return wrapped
         reader = READERS.get(words[0].text)
         verdict = reader(words, self) if reader is not None else self.table(words)
-        program = programs().get(words[0].text)
+        program = tables.find(words[0].text)
         if verdict.risk is Risk.READ and not verdict.sensitive and not (program is not None and program.lists):
             for word in words[1:]:
                 if paths.shows_secrets(word):
@@ -156,7 +161,7 @@ class _Classifier:
     def table(self, words: Sequence[Word]) -> Verdict:
         """Judge a command by its program's table."""
         name = words[0].text
-        program = programs().get(name)
+        program = tables.find(name)
         if program is None:
             return destroy(f"Nomos does not know the program “{name}”: what it does cannot be told from the text")
         match = program.best(words[1:])

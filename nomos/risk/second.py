@@ -29,11 +29,14 @@ def program() -> str | None:
     return str(beside) if beside.is_file() else shutil.which("shfmt")
 
 
-def agrees(text: str, script: Script) -> bool:
-    """Whether the second parser finds exactly the commands and words of ``script``. False also if it cannot parse."""
+def agrees(text: str, script: Script) -> bool | None:
+    """Whether the second parser finds exactly the commands and words of ``script``: False also if it cannot parse.
+
+    None where there is no second parser.
+    """
     binary = program()
     if binary is None:
-        return False
+        return None
     source = text.encode("utf-8", "surrogatepass")
     try:
         done = subprocess.run(

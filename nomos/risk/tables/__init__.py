@@ -100,9 +100,12 @@ def _load(name: str) -> dict[str, Any]:
 
 
 @cache
-def programs() -> Mapping[str, Program]:
-    """Every program of the tables, by its name."""
-    found: dict[str, Program] = {}
+def tables() -> Mapping[str, Mapping[str, Any]]:
+    """Every program's table as it stands in the files, by the program's name.
+
+    :raises ValueError: a program stands in them twice.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
     for path in sorted(each.name for each in files(__package__).iterdir() if each.name.endswith(".toml")):
         if path == "wrappers.toml":
             continue
@@ -110,8 +113,15 @@ def programs() -> Mapping[str, Program]:
             for name in key.split("|"):
                 if name in found:
                     raise ValueError(f"{path}: {name} stands in the tables twice")
-                found[name] = program(name, table)
+                found[name] = table
     return found
+
+
+@cache
+def find(name: str) -> Program | None:
+    """What is known of a program; None if it is not in the tables. Read when it is first asked for."""
+    table = tables().get(name)
+    return None if table is None else program(name, table)
 
 
 @cache
