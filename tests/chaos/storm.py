@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -38,8 +39,11 @@ class Storm:
     back: list[float] = field(default_factory=list)
     _web: Process | None = None
 
-    def run(self, name: str, *, sessions: int, commands: int, kills: int, pause: float, down: float) -> Run:
-        """Let ``sessions`` run ``commands`` each, while ``kills`` or more kills happen, ``pause`` seconds apart."""
+    def run(self, name: str, *, sessions: int, commands: int, kills: int, down: float) -> Run:
+        """Let ``sessions`` run ``commands`` each, while ``kills`` or more kills happen, spread over all of it.
+
+        ``down``: seconds that the SSH server is away once.
+        """
         chance = random.Random(self.seed)
         began = time.monotonic()
         for _ in range(self.workers):
@@ -49,7 +53,8 @@ class Storm:
         asked = self._ask(chance, sessions, commands)
         faults = [self._kill_worker] * 5 + [self._kill_all, self._cut, self._cut, self._freeze]
         faults += [self._kill_web] * (self.web is not None)
-        next_at, was_down, progress = time.monotonic() + pause, down == 0, self._progress()
+        apart = max(1, asked // (2 * kills))  # executions between two faults
+        next_at, was_down, progress = apart, down == 0, self._progress()
         seen_at = time.monotonic()
         while not self.world.at_rest():
             self.world.approve()
@@ -57,13 +62,13 @@ class Storm:
             if (present := self._progress()) != progress:
                 progress, seen_at = present, now
             assert now - seen_at < PATIENCE, f"nothing goes on (seed {self.seed}):\n{self.world.told()}"
-            if now >= next_at:
+            if progress[0] >= next_at:
                 if not was_down and self.kills >= kills // 2:
                     was_down = True
                     self._away(down)
                 elif self.kills < kills:
                     chance.choice(faults)()
-                next_at = time.monotonic() + pause * chance.uniform(0.5, 1.5)
+                next_at = self._progress()[0] + apart
             pulse(0.05)
         found = invariants.check(self.world.store, self.world.files)
         assert found.faults == [], f"seed {self.seed}: " + "\n".join(found.faults)
@@ -86,12 +91,14 @@ class Storm:
             self.world.say(session_id, task(HOST, texts, at_once=1 + number % 3))
         return sessions * commands
 
-    def _progress(self) -> object:
-        return rows(
+    def _progress(self) -> tuple[int, ...]:
+        """Executions that have ended, answers, sessions that are done."""
+        (row,) = rows(
             self.world.store, "SELECT (SELECT count(*) FROM executions WHERE ended_at IS NOT NULL),"
             " (SELECT count(*) FROM answers), (SELECT count(*) FROM sessions WHERE state = :done)",
             done=str(SessionState.DONE),
         )  # fmt: skip
+        return tuple(row)
 
     def _start_worker(self) -> None:
         self.world.start_worker(CHAOS_LEASE=str(LEASE))
@@ -137,8 +144,6 @@ class Storm:
 
     def _freeze(self) -> None:
         """Freeze one past its lease: what it writes afterwards must be refused."""
-        import signal  # noqa: PLC0415 - beside its only use
-
         self.stops += 1
         worker = self.world.workers[self._living()[0]]
         worker.send(signal.SIGSTOP)

@@ -19,7 +19,7 @@ from tests.harness.database import new_app
 from tests.harness.lab import OPEN
 from tests.harness.model_server import ScriptedModelServer
 from tests.harness.sshd import Sshd
-from tests.harness.stack import Stack
+from tests.harness.stack import Process, Stack
 from tests.harness.wait import wait_for
 
 MEGABYTES = 12
@@ -92,6 +92,11 @@ def test_a_full_disk_is_said_and_waited_for(
         wait_for(lambda: "disk_full" in api.say(session_id, "still?").text, 20, "the second refusal")
         log = stack.worker.log
         wait_for(lambda: log.read_text().count("is full") > 5, 60, "the worker to meet the full disk again and again")
+        assert [process.returncode for process in processes] == [None, None]
+        stack.worker.kill()
+        processes = (stack.web, Process("worker", stack.environment, folder / "second.log"))
+        stack.worker = processes[1]
+        wait_for(lambda: (folder / "second.log").read_text().count("is full") > 2, 60, "one that starts on a full disk")
         assert [process.returncode for process in processes] == [None, None]
 
         filler.unlink()

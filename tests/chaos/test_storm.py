@@ -35,7 +35,7 @@ def test_nothing_is_lost_doubled_or_stuck(
         web = (lambda: web_process(world, port)) if workers == 1 else None
         storm = Storm(world, sshd, seed, workers, web)
         if LONG:
-            run = storm.run(name, sessions=10, commands=40, kills=45, pause=1.0, down=20)
+            run = storm.run(name, sessions=8, commands=44, kills=40, down=20)
         else:
-            run = storm.run(name, sessions=3, commands=6, kills=3, pause=0.8, down=3 if workers == 1 else 0)
+            run = storm.run(name, sessions=3, commands=6, kills=3, down=3 if workers == 1 else 0)
         figures.runs.append(run)
