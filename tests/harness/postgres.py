@@ -100,7 +100,9 @@ class Postgres:
         return True
 
     def _as_owner(self) -> list[str]:
-        return ["setpriv", f"--reuid={OWNER}", f"--regid={OWNER}", "--init-groups"] if os.geteuid() == 0 else []
+        # A test run that is killed takes its server with it.
+        with_us = ["setpriv", "--pdeathsig", "QUIT"]
+        return [*with_us, f"--reuid={OWNER}", f"--regid={OWNER}", "--init-groups"] if os.geteuid() == 0 else with_us
 
 
 @contextmanager
