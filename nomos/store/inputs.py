@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import uuid
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import select, update
 
-from nomos.store.rows import inputs
+from nomos.domain.audit import Deed
+from nomos.store.rows import executions, inputs
 from nomos.store.transaction import Tx
 
 
 def add(tx: Tx, execution_id: str, text: str, *, by: str, secret: bool) -> None:
-    """Store a line to be sent."""
+    """Store a line to be sent. The audit has its bytes, but not those of a secret."""
     tx.c.execute(
         inputs.insert().values(
             id=str(uuid.uuid4()), execution_id=execution_id, text=text, secret=secret, by=by, at=tx.at
         )
     )
-
-
-def waiting(c: Connection, execution_id: str) -> bool:
-    """Whether a line waits to be sent."""
-    statement = select(func.count()).select_from(inputs)
-    return (
-        c.execute(statement.where(inputs.c.execution_id == execution_id, inputs.c.sent_at.is_(None))).scalar_one() > 0
+    session_id = select(executions.c.session_id).where(executions.c.id == execution_id)
+    tx.audit(
+        Deed.INPUT_GIVEN,
+        {"execution": execution_id, "by": by, "text": None if secret else text, "secret": secret},
+        session_id=tx.c.execute(session_id).scalar_one(),
     )
 
 

@@ -29,7 +29,7 @@ from nomos.store import executions, hosts
 from nomos.store.engine import Store
 from nomos.store.executions import ExecutionClaim
 from nomos.worker.pump import Pump
-from nomos.worker.watch import KILL_AFTER, Watch
+from nomos.worker.watch import KILL_AFTER, OrderBook, Watch
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +77,7 @@ class Executions:
         self._limits = Limits(timeout=timeout)
         self._silence = silence
         self._kill_after = kill_after
+        self._book = OrderBook(store, clock)
         self._lock = threading.Lock()
         self._following: dict[ExecutionClaim, float] = {}
         self._faults: dict[str, int] = {}
@@ -180,7 +181,10 @@ class Executions:
         elif execution.detail is not None and execution.cancel_requested_at is None:
             actions.note(self._store, claim, None, self._clock.now())
         pump = Pump(self._gatherer, claim, execution.host_bytes)
-        watch = Watch(self._store, self._clock, self._shell, target(host), claim, pump, self._silence, self._kill_after)
+        watch = Watch(
+            self._store, self._clock, self._shell, self._book, target(host), claim, pump, self._silence,
+            self._kill_after,
+        )  # fmt: skip
         while status.state not in {JobState.NEVER_STARTED, JobState.UNKNOWN}:
             if status.state is JobState.MISSING:
                 # It ran, or it was about to: nothing may be run again because its traces were removed.
