@@ -187,7 +187,8 @@ class Worker:
     def _watch(self, scheduler: BackgroundScheduler) -> None:
         """Re-arm the scheduler: a wall clock that was set back would keep it still until the old time comes again."""
         while not self._ended.wait(POLL_SECONDS):
-            if time.monotonic() - self._ticked > OVERDUE:
+            # A tick that takes long is no sign of a stepped clock.
+            if time.monotonic() - self._ticked > OVERDUE and not self._ticking.locked():
                 log.warning("no tick for %.0f s: the clock was stepped? Arming the scheduler again", OVERDUE)
                 scheduler.reschedule_job("poll", trigger="interval", seconds=POLL_SECONDS)
                 scheduler.wakeup()
