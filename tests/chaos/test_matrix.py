@@ -16,7 +16,7 @@ from tests.harness.model_server import ScriptedModelServer
 
 SIDE_BY_SIDE = 2 * (os.cpu_count() or 1)  # a story mostly waits
 MISSED = 0.2  # how many turns a story takes depends on how fast things go, so its last points are not sure to come
-STRIDE = 6  # the short form tries each sixth point, another sixth each day
+STRIDE = 8  # the short form tries each eighth point, others each time
 
 
 @pytest.mark.timeout(3600 if LONG else 180)

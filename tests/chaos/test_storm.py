@@ -37,5 +37,5 @@ def test_nothing_is_lost_doubled_or_stuck(
         if LONG:
             run = storm.run(name, sessions=8, commands=44, kills=40, down=20)
         else:
-            run = storm.run(name, sessions=3, commands=6, kills=3, down=3 if workers == 1 else 0)
+            run = storm.run(name, sessions=3, commands=5, kills=3, down=3 if workers == 1 else 0)
         figures.runs.append(run)
