@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from nomos.domain.approvals import Approval, ApprovalKind, ApprovalState, Route, Verdict, decide
+from nomos.domain.approvals import Approval, ApprovalKind, ApprovalState, Route, Verdict, already, decide
 from nomos.domain.executions import Risk, State
 from nomos.domain.plans import PlanState
 from nomos.domain.sessions import Ending
 from nomos.domain.windows import Scope, Window
+from nomos.errors import InvalidInput
 from nomos.store import approvals, executions, plans, sessions, windows
 from nomos.store.engine import Store
 from nomos.store.transaction import Tx
@@ -26,15 +28,18 @@ def settle(
     scope: Scope | None = None,
     note: str | None = None,
     minutes: int,
+    steps: Collection[int] | None = None,
 ) -> Approval:
     """Decide an approval from a button, a notification or the API.
 
+    :param steps: of a plan, the numbers (from 0) of those that are approved; None approves all.
     :param minutes: how long the assent window stays open. The errors are those of ``domain.approvals.decide``.
     """
     with store.write(now) as tx:
         return settle_in(
-            tx, approval_id, verdict, by=by, route=route, digest=digest, scope=scope, note=note, minutes=minutes
-        )
+            tx, approval_id, verdict, by=by, route=route, digest=digest, scope=scope, note=note, minutes=minutes,
+            steps=steps,
+        )  # fmt: skip
 
 
 def settle_in(
@@ -48,15 +53,23 @@ def settle_in(
     scope: Scope | None,
     note: str | None,
     minutes: int,
+    steps: Collection[int] | None = None,
 ) -> Approval:
     """The same, as a part of a larger change (an operator's chat message that reads as an answer)."""
     session_id = approvals.get(tx.c, approval_id).session_id
     sessions.lock(tx, session_id)
     approval = approvals.get(tx.c, approval_id)
     settled = decide(approval, verdict, scope, digest)
+    plan = None if approval.plan_id is None else plans.get(tx.c, approval.plan_id)
+    if steps is not None and (plan is None or verdict is Verdict.DENY):
+        raise InvalidInput("steps: only of a plan that is approved can steps be chosen.", field="steps")
     if settled.repeat:
+        if plan is not None and steps is not None and plan.approve(steps) != plan:
+            raise already(approval)
         return approval
     approved = verdict is Verdict.APPROVE
+    if plan is not None and approved:
+        plans.set_steps(tx, plan.approve(steps))
     is_plan = approval.kind is ApprovalKind.PLAN
     window_id: str | None = None
     if approved:
@@ -93,7 +106,7 @@ def _open_window(tx: Tx, approval: Approval, scope: Scope, by: str, minutes: int
         before = None
     hosts: tuple[str, ...] = ()
     if approval.plan_id is not None:
-        hosts = plans.get(tx.c, approval.plan_id).hosts
+        hosts = plans.get(tx.c, approval.plan_id).allowed_hosts
     elif approval.host is not None:
         hosts = (approval.host,)
     still_covered = before is not None and before.cover_until is not None and tx.at < before.cover_until

@@ -9,6 +9,7 @@ from datetime import datetime
 from nomos.clock import Moment
 from nomos.domain.approvals import ApprovalKind, scopes_for
 from nomos.domain.digests import command_digest
+from nomos.domain.drift import drift
 from nomos.domain.executions import ENDED, LONGEST_INPUT, UNDER_WAY, Execution, Risk, State
 from nomos.domain.quiet import asks_for_secret
 from nomos.domain.telling import STOPPED_CALL
@@ -80,6 +81,8 @@ def request(
                 session_id=claim.session_id,
                 kind=ApprovalKind.COMMAND,
                 risk=verdict.asks_as,
+                risk_why=verdict.why,
+                drift=drift(plan, host, command),
                 title=f"Run on {host}",
                 reason=reason,
                 digest=execution.digest,

@@ -36,7 +36,7 @@ def propose(
 
     :raises ClaimLost: another worker has the turn. :raises InvalidInput: a step names an unknown host.
     """
-    risks = [classify(draft.command).asks_as for draft in drafts]
+    verdicts = [classify(draft.command) for draft in drafts]
     with store.write(now) as tx:
         sessions.check(tx, claim)
         if not drafts:
@@ -54,7 +54,8 @@ def propose(
             goal=goal,
             verify=verify,
             steps=tuple(
-                Step(d.host, d.command, risk, d.why, d.undo, d.parallel) for d, risk in zip(drafts, risks, strict=True)
+                Step(d.host, d.command, verdict.asks_as, d.why, d.undo, d.parallel, verdict.why)
+                for d, verdict in zip(drafts, verdicts, strict=True)
             ),
             state=PlanState.PROPOSED,
             created_at=now,
@@ -65,6 +66,7 @@ def propose(
             session_id=claim.session_id,
             kind=ApprovalKind.PLAN,
             risk=plan.risk,
+            risk_why=plan.risk_why,
             title=goal,
             reason=verify,
             digest=plan_digest(plan),

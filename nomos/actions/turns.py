@@ -16,7 +16,7 @@ from nomos.domain.executions import ENDED, Execution
 from nomos.domain.messages import Block, BlockKind, Message, MessageStatus, Origin, Role
 from nomos.domain.replies import Reply
 from nomos.domain.sessions import Ending
-from nomos.store import approvals, executions, messages, output, sessions, windows
+from nomos.store import approvals, executions, messages, output, plans, sessions, windows
 from nomos.store.engine import Store
 from nomos.store.sessions import Claim
 from nomos.store.transaction import Tx
@@ -102,7 +102,8 @@ def _tell(tx: Tx, session_id: str, ended: Sequence[Execution], told: Sequence[Ap
         if approval.plan_id is not None:
             window = windows.latest(tx.c, session_id)
             until = window.expires_at if window is not None and window.is_open(tx.at) else None
-            text, code = telling.plan_decided(approval, _verdict(approval), until), "plan_decided"
+            plan = plans.get(tx.c, approval.plan_id)
+            text, code = telling.plan_decided(approval, plan, _verdict(approval), until), "plan_decided"
         else:
             text, code = telling.approval_decided(approval, _verdict(approval)), "approval_decided"
         messages.add(tx, session_id, Role.EVENT, Origin.DECISION, text=text, code=code)

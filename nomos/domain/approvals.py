@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from nomos.domain.drift import Drift
 from nomos.domain.executions import Risk
 from nomos.domain.windows import Scope
 from nomos.errors import AlreadyDecided, DigestMismatch, InvalidInput, Withdrawn
@@ -54,7 +55,11 @@ class Route(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A question about one command (``execution_id``) or one plan (``plan_id``). ``digest`` binds what is shown."""
+    """A question about one command (``execution_id``) or one plan (``plan_id``). ``digest`` binds what is shown.
+
+    ``risk_why``: the classifier's reason for the risk; of a plan, that of its strictest step. ``drift``: the step of
+    the approved plan that the command is close to.
+    """
 
     id: str
     session_id: str
@@ -75,6 +80,8 @@ class Approval:
     route: Route | None = None
     scope: Scope | None = None
     note: str | None = None
+    risk_why: str = ""
+    drift: Drift | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,15 @@ def scopes_for(kind: ApprovalKind, risk: Risk) -> tuple[Scope, ...]:
     if kind is ApprovalKind.PLAN:
         return (Scope.PLAN, Scope.WINDOW)
     return (Scope.ONCE,) if risk is Risk.DESTROY else (Scope.ONCE, Scope.WINDOW)
+
+
+def already(approval: Approval) -> AlreadyDecided:
+    """The error that says who decided, how and when."""
+    when = approval.decided_at.isoformat(timespec="seconds") if approval.decided_at else "before"
+    return AlreadyDecided(
+        f"This was already {approval.state} by {approval.decided_by} ({approval.route}) at {when}. "
+        "That answer stands; nothing was changed."
+    )
 
 
 def decide(approval: Approval, verdict: Verdict, scope: Scope | None, digest: str | None) -> Settled:
@@ -110,11 +126,7 @@ def decide(approval: Approval, verdict: Verdict, scope: Scope | None, digest: st
         same_scope = verdict is Verdict.DENY or scope is None or scope is approval.scope
         if approval.state is wanted and same_scope:
             return Settled(verdict, approval.scope, repeat=True)
-        when = approval.decided_at.isoformat(timespec="seconds") if approval.decided_at else "before"
-        raise AlreadyDecided(
-            f"This was already {approval.state} by {approval.decided_by} ({approval.route}) at {when}. "
-            "That answer stands; nothing was changed."
-        )
+        raise already(approval)
     if verdict is Verdict.DENY:
         return Settled(verdict, None, repeat=False)
     if scope is not None and scope not in approval.scopes:

@@ -73,6 +73,7 @@ class Execution:
     ``omitted_from`` to ``omitted_to`` are not. ``question``: its last line looks like one, and nothing more comes.
     ``parallel``: the plan says that it may run beside other changes on its host. ``continued_at``: when the agent was
     given the result. ``detail`` says in words what is known where the state alone does not ("the host rebooted …").
+    ``asked``: what the agent had asked for, where the operator edited the command before approving it.
     ``cancel_requested_at`` is set from Stop on until the host has confirmed the end.
     """
 
@@ -101,6 +102,7 @@ class Execution:
     last_output_at: datetime | None = None
     question: str | None = None
     parallel: bool = False
+    asked: str | None = None
     approval_id: str | None = None
     plan_id: str | None = None
     detail: str | None = None

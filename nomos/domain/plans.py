@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
 from nomos.domain.digests import digest
 from nomos.domain.executions import Risk
+from nomos.errors import InvalidInput
 
 
 class PlanState(StrEnum):
@@ -32,7 +33,8 @@ TRANSITIONS: Mapping[PlanState, frozenset[PlanState]] = {
 class Step:
     """One step: the exact command on the host, its risk as Nomos classed it (never as the model did).
 
-    ``parallel``: it may run beside other changes on its host.
+    ``parallel``: it may run beside other changes on its host. ``risk_why``: the classifier's reason. ``asked``: what
+    the agent had proposed, where the operator edited the command. ``approved``: the operator's answer names it.
     """
 
     host: str
@@ -41,6 +43,15 @@ class Step:
     why: str
     undo: str | None = None
     parallel: bool = False
+    risk_why: str = ""
+    asked: str | None = None
+    approved: bool = False
+
+    def edit(self, command: str, risk: Risk, risk_why: str) -> Step:
+        """The step with the operator's command. With the agent's own words again it counts as never edited."""
+        proposed = self.command if self.asked is None else self.asked
+        asked = None if command == proposed else proposed
+        return replace(self, command=command, risk=risk, risk_why=risk_why, asked=asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +74,41 @@ class Plan:
         return max((step.risk for step in self.steps), key=lambda risk: risk.rank, default=Risk.READ)
 
     @property
+    def risk_why(self) -> str:
+        """Why it has that risk: the reason of its first strictest step."""
+        return next((step.risk_why for step in self.steps if step.risk is self.risk), "")
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """The hosts that it names, in order of first use."""
         return tuple(dict.fromkeys(step.host for step in self.steps))
 
-    def names(self, host: str, command: str) -> bool:
-        """Whether it holds exactly these bytes on exactly this host."""
-        return self.step_for(host, command) is not None
+    @property
+    def allowed(self) -> tuple[Step, ...]:
+        """The steps that the operator approved."""
+        return tuple(step for step in self.steps if step.approved)
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        """The hosts that the approved steps name, in order of first use."""
+        return tuple(dict.fromkeys(step.host for step in self.allowed))
+
+    def approve(self, chosen: Collection[int] | None) -> Plan:
+        """The plan with these steps approved and the others left out; None approves all.
+
+        :raises InvalidInput: a number names no step, or none is chosen.
+        """
+        numbers = set(range(len(self.steps)) if chosen is None else chosen)
+        if not numbers:
+            raise InvalidInput("steps: no step is chosen. Deny the plan instead. Nothing was decided.", field="steps")
+        if not numbers <= set(range(len(self.steps))):
+            last = len(self.steps) - 1
+            raise InvalidInput(f"steps: the steps have the numbers 0 to {last}. Nothing was decided.", field="steps")
+        return replace(self, steps=tuple(replace(step, approved=n in numbers) for n, step in enumerate(self.steps)))
 
     def step_for(self, host: str, command: str) -> Step | None:
-        """The first step with exactly these bytes on exactly this host."""
-        return next((step for step in self.steps if step.host == host and step.command == command), None)
+        """The first approved step with exactly these bytes on exactly this host."""
+        return next((step for step in self.allowed if step.host == host and step.command == command), None)
 
 
 def plan_digest(plan: Plan) -> str:

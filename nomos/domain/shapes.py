@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -93,6 +94,7 @@ def execution(value: Execution) -> dict[str, Any]:
         "truncated": value.truncated,
         "last_output_at": time(value.last_output_at),
         "question": value.question,
+        "asked": value.asked,
         "approval_id": value.approval_id,
         "plan_id": value.plan_id,
         "digest": value.digest,
@@ -128,6 +130,8 @@ def approval(value: Approval) -> dict[str, Any]:
         "decided_by": value.decided_by,
         "route": value.route,
         "note": value.note,
+        "risk_why": value.risk_why,
+        "drift": None if value.drift is None else asdict(value.drift),
     }
 
 
@@ -150,6 +154,10 @@ def plan(value: Plan) -> dict[str, Any]:
                 "why": step.why,
                 "undo": step.undo,
                 "parallel": step.parallel,
+                "risk_why": step.risk_why,
+                "edited": step.asked is not None,
+                "asked": step.asked,
+                "approved": step.approved,
             }
             for step in value.steps
         ],

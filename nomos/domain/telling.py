@@ -12,6 +12,7 @@ from typing import Any
 
 from nomos.domain.approvals import Approval, Verdict
 from nomos.domain.executions import Execution, State
+from nomos.domain.plans import Plan, Step
 
 RESULT_CHARACTERS = 16_000  # of output in one tool result
 EVENT_CHARACTERS = 6_000  # of output in one event message
@@ -50,6 +51,8 @@ def outcome(execution: Execution) -> str:
         line += ". It may or may not have taken effect: check the state of things before you run anything again"
     if execution.state is State.UNREACHABLE:
         line += ". It was never started"
+    if execution.asked is not None:
+        line += f". The operator edited the command: it is {json.dumps(execution.command, ensure_ascii=False)}"
     if execution.detail:
         line += f". {execution.detail}"
     return line
@@ -79,6 +82,8 @@ def execution_ended(execution: Execution, output: str) -> str:
         "output_bytes": execution.output_bytes,
         "truncated": execution.truncated,
     }
+    if execution.asked is not None:
+        content |= {"edited_by_operator": True, "you_asked_for": execution.asked}
     if execution.detail:
         content["detail"] = execution.detail
     if execution.state is State.UNKNOWN:
@@ -103,8 +108,12 @@ def execution_asks(execution: Execution) -> str:
     )
 
 
-def plan_decided(approval: Approval, verdict: Verdict, allowed_until: datetime | None) -> str:
-    """The operator decided a plan. ``note`` holds the operator's own words."""
+def plan_decided(approval: Approval, plan: Plan, verdict: Verdict, allowed_until: datetime | None) -> str:
+    """The operator decided a plan. ``note`` holds the operator's own words.
+
+    ``steps`` says of each step (numbered from 0) whether it is approved, and what it is now where it was edited: what
+    is not approved, and what differs from these bytes, asks.
+    """
     return _event(
         {
             "event": "plan_decided",
@@ -112,9 +121,15 @@ def plan_decided(approval: Approval, verdict: Verdict, allowed_until: datetime |
             "verdict": str(verdict),
             "scope": None if approval.scope is None else str(approval.scope),
             "note": approval.note,
+            "steps": [_step(number, step) for number, step in enumerate(plan.steps)],
             "allowed_until": None if allowed_until is None else allowed_until.isoformat(timespec="seconds"),
         }
     )
+
+
+def _step(number: int, step: Step) -> dict[str, Any]:
+    told: dict[str, Any] = {"step": number, "approved": step.approved, "host": step.host, "command": step.command}
+    return told if step.asked is None else {**told, "edited_by_operator": True, "you_proposed": step.asked}
 
 
 def approval_decided(approval: Approval, verdict: Verdict) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from nomos.domain.drift import against_the_operator
 from nomos.domain.executions import Risk
 from nomos.domain.plans import Plan, PlanState
 
@@ -68,7 +69,7 @@ def gate(*, risk: Risk, host: str, command: str, window: Window | None, plan: Pl
 
     ``read`` runs. Everything else needs an open window: the approved plan that it belongs to must name the exact
     command on that host, or (never for ``destroy``) the window must cover host and risk. ``plan`` is the plan that
-    the window belongs to.
+    the window belongs to. What comes close to a step that the operator left out or edited asks, whatever is covered.
     """
     if risk is Risk.READ:
         return Gate(True, "it changes nothing")
@@ -78,6 +79,8 @@ def gate(*, risk: Risk, host: str, command: str, window: Window | None, plan: Pl
     step = plan.step_for(host, command) if plan is not None and approved else None
     if plan is not None and step is not None:
         return Gate(True, "the approved plan names it", plan.id, step.parallel)
+    if plan is not None and approved and against_the_operator(plan, host, command):
+        return Gate(False, "the operator left this step out of the plan, or edited it")
     if risk is Risk.DESTROY:
         return Gate(False, "what destroys needs its own approval, or a plan that names this exact command")
     if window.covers(host, risk, now):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from sqlalchemy import Connection, func, select, update
 
 from nomos.domain.approvals import Approval, ApprovalKind, ApprovalState, Route
+from nomos.domain.drift import Drift
 from nomos.domain.events import Type
 from nomos.domain.executions import Risk
 from nomos.domain.windows import Scope
@@ -37,6 +39,8 @@ def _value(row: AnyRow) -> Approval:
         route=None if row.route is None else Route(row.route),
         scope=None if row.scope is None else Scope(row.scope),
         note=row.note,
+        risk_why=row.risk_why,
+        drift=None if row.drift is None else Drift(**row.drift),
     )
 
 
@@ -54,6 +58,8 @@ def add(
     plan_id: str | None = None,
     command: str | None = None,
     host: str | None = None,
+    risk_why: str = "",
+    drift: Drift | None = None,
 ) -> Approval:
     """Ask the operator."""
     approval_id = str(uuid.uuid4())
@@ -74,6 +80,8 @@ def add(
             digest=digest,
             scopes=[str(scope) for scope in scopes],
             requested_at=tx.at,
+            risk_why=risk_why,
+            drift=None if drift is None else asdict(drift),
             number=tx.c.execute(last).scalar_one() + 1,
         )
     )
@@ -121,6 +129,29 @@ def settle(
         .values(state=state, decided_at=tx.at, decided_by=by, route=route, scope=scope, note=note, tells=tells)
     )
     if settled.rowcount != 1:
+        raise Conflict("This was decided meanwhile. Nothing was changed.")
+    tx.touch(Type.APPROVAL_CHANGED, approval.id)
+    tx.touch_session(approval.session_id)
+    return get(tx.c, approval.id)
+
+
+def edit(
+    tx: Tx, approval: Approval, *, command: str | None, risk: Risk, risk_why: str, digest: str,
+    scopes: Sequence[Scope], drift: Drift | None,
+) -> Approval:  # fmt: skip
+    """Ask about something else from now on: the operator edited it.
+
+    :raises Conflict: it is not pending any more.
+    """
+    edited = tx.c.execute(
+        update(approvals)
+        .where(approvals.c.id == approval.id, approvals.c.state == ApprovalState.PENDING)
+        .values(
+            command=command, risk=risk, risk_why=risk_why, digest=digest, scopes=[str(scope) for scope in scopes],
+            drift=None if drift is None else asdict(drift),
+        )
+    )  # fmt: skip
+    if edited.rowcount != 1:
         raise Conflict("This was decided meanwhile. Nothing was changed.")
     tx.touch(Type.APPROVAL_CHANGED, approval.id)
     tx.touch_session(approval.session_id)

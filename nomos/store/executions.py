@@ -53,6 +53,7 @@ def _value(row: AnyRow) -> Execution:
         last_output_at=row.last_output_at,
         question=row.question,
         parallel=row.parallel,
+        asked=row.asked,
         approval_id=row.approval_id,
         plan_id=row.plan_id,
         detail=row.detail,
@@ -87,6 +88,7 @@ def add(tx: Tx, execution: Execution, *, window_id: str | None = None) -> None:
             approval_id=execution.approval_id,
             plan_id=execution.plan_id,
             parallel=execution.parallel,
+            asked=execution.asked,
             window_id=window_id,
         )
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 from sqlalchemy import Connection, select, update
 
 from nomos.domain.events import Type
@@ -20,9 +23,7 @@ def _value(row: AnyRow) -> Plan:
         block_id=row.block_id,
         goal=row.goal,
         verify=row.verify,
-        steps=tuple(
-            Step(s["host"], s["command"], Risk(s["risk"]), s["why"], s["undo"], s["parallel"]) for s in row.steps
-        ),
+        steps=tuple(Step(**{**step, "risk": Risk(step["risk"])}) for step in row.steps),
         state=PlanState(row.state),
         created_at=row.created_at,
     )
@@ -38,17 +39,7 @@ def add(tx: Tx, plan: Plan) -> None:
             block_id=plan.block_id,
             goal=plan.goal,
             verify=plan.verify,
-            steps=[
-                {
-                    "host": s.host,
-                    "command": s.command,
-                    "risk": str(s.risk),
-                    "why": s.why,
-                    "undo": s.undo,
-                    "parallel": s.parallel,
-                }
-                for s in plan.steps
-            ],
+            steps=_steps(plan),
             state=plan.state,
             created_at=plan.created_at,
         )
@@ -76,6 +67,16 @@ def latest(c: Connection, session_id: str) -> Plan | None:
     )
     row = c.execute(statement.limit(1)).one_or_none()
     return None if row is None else _value(row)
+
+
+def set_steps(tx: Tx, plan: Plan) -> None:
+    """Store what the operator did with the steps of a plan: edited, chosen, left out."""
+    tx.c.execute(update(plans).where(plans.c.id == plan.id).values(steps=_steps(plan)))
+    tx.touch(Type.PLAN_CHANGED, plan.id)
+
+
+def _steps(plan: Plan) -> list[dict[str, Any]]:
+    return [asdict(step) for step in plan.steps]
 
 
 def set_state(tx: Tx, plan_id: str, state: PlanState) -> None:

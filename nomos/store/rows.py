@@ -237,6 +237,7 @@ executions = Table(
     Column("question", Words),
     Column("question_told", Boolean, nullable=False, server_default="0"),
     Column("parallel", Boolean, nullable=False, server_default="0"),
+    Column("asked", Words),
     Column("approval_id", String(36)),
     Column("plan_id", String(36)),
     Column("window_id", String(36)),
@@ -295,6 +296,8 @@ approvals = Table(
     Column("route", String(16)),
     Column("scope", String(16)),
     Column("note", Words),
+    Column("risk_why", Words, nullable=False),
+    Column("drift", JSON(none_as_null=True)),
     Column("told_at", Utc),
     Column("tells", Boolean, nullable=False, server_default="0"),
 )

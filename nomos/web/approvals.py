@@ -7,6 +7,7 @@ from typing import Any
 from flask import Blueprint, request
 
 from nomos.actions import approvals as actions
+from nomos.actions import edits
 from nomos.domain import shapes
 from nomos.domain.approvals import ApprovalState, Route
 from nomos.errors import InvalidInput
@@ -56,5 +57,24 @@ def decide(approval_id: str) -> dict[str, Any]:
         scope=form.scope,
         note=form.note,
         minutes=web().assent_minutes,
+        steps=form.steps,
     )
     return shapes.approval(value)
+
+
+@bp.put("/<approval_id>/command")
+@allow("decide")
+def edit_command(approval_id: str) -> dict[str, Any]:
+    """Put another command in the place of the one that waits; the answer has its risk and the new digest."""
+    form = parsing.body(parsing.EditedCommand)
+    checked = checked_id(approval_id, "approval")
+    return shapes.approval(edits.edit_command(web().store, checked, form.command, form.digest, web().now()))
+
+
+@bp.put("/<approval_id>/steps/<int:number>")
+@allow("decide")
+def edit_step(approval_id: str, number: int) -> dict[str, Any]:
+    """Put another command in the place of a plan's step (numbered from 0); the answer has the new digest."""
+    form = parsing.body(parsing.EditedCommand)
+    checked = checked_id(approval_id, "approval")
+    return shapes.approval(edits.edit_step(web().store, checked, number, form.command, form.digest, web().now()))

@@ -64,6 +64,14 @@ class NewDecision(Body):
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", strict=True)]
     scope: Scope | None = None
     note: Annotated[str | None, Field(max_length=4000, strict=True)] = None
+    steps: Annotated[list[Annotated[int, Field(ge=0, strict=True)]] | None, Field(max_length=50, strict=True)] = None
+
+
+class EditedCommand(Body):
+    """``PUT /approvals/{id}/command`` and ``PUT /approvals/{id}/steps/{n}``."""
+
+    command: Annotated[str, Field(min_length=1, max_length=8192)]
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class InputLine(Body):

@@ -36,11 +36,12 @@ def approval(state: ApprovalState = ApprovalState.PENDING, **changes: Any) -> Ap
 
 
 def plan(*steps: Step, state: PlanState = PlanState.APPROVED, id_: str = "p") -> Plan:
-    """A plan."""
-    return Plan(
+    """A plan; once approved, with all its steps."""
+    value = Plan(
         id=id_, session_id="s", message_id="m", block_id="b", goal="a goal", verify="look", steps=steps, state=state,
         created_at=NOW,
     )  # fmt: skip
+    return value.approve(None) if state is PlanState.APPROVED and steps else value
 
 
 def window(**changes: Any) -> Window:

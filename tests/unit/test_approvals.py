@@ -146,6 +146,6 @@ def test_a_plan_is_as_risky_as_its_riskiest_step() -> None:
 
 def test_a_plan_names_exact_bytes_on_the_exact_host() -> None:
     value = plan(Step("nas", "rm x", Risk.DESTROY, ""))
-    assert value.names("nas", "rm x")
+    assert value.step_for("nas", "rm x") is not None
     for host, command in (("nas2", "rm x"), ("nas", "rm x "), ("nas", "rm  x"), ("nas", "RM x"), ("nas", "rm")):
-        assert not value.names(host, command)
+        assert value.step_for(host, command) is None

@@ -77,8 +77,9 @@ def test_plan() -> None:
     shape = shapes.plan(plan(Step("nas", "uptime", Risk.READ, "to look")))
     assert shape["risk"] == "read"
     assert shape["steps"] == [
-        {"host": "nas", "command": "uptime", "risk": "read", "why": "to look", "undo": None, "parallel": False}
-    ]
+        {"host": "nas", "command": "uptime", "risk": "read", "why": "to look", "undo": None, "parallel": False,
+         "risk_why": "", "edited": False, "asked": None, "approved": True}
+    ]  # fmt: skip
 
 
 def test_window() -> None:

@@ -80,6 +80,25 @@ def test_a_plan_that_the_window_was_not_opened_for_allows_nothing() -> None:
     assert not ask(Risk.DESTROY, window(), command=NAMED, the_plan=None).runs
 
 
+LEFT_OUT = plan(Step("nas", "reload a", Risk.CHANGE, ""), Step("nas", "touch x y", Risk.CHANGE, "")).approve([0])
+
+
+@pytest.mark.parametrize("command", ["touch x y", "touch x z", "sudo touch x y"])
+def test_what_the_operator_left_out_asks_though_the_window_would_cover_it(command: str) -> None:
+    assert ask(Risk.CHANGE, window(), command="touch x y").runs
+    left_out = ask(Risk.CHANGE, window(), command=command, the_plan=LEFT_OUT)
+    assert (left_out.runs, left_out.ground) == (False, "the operator left this step out of the plan, or edited it")
+    assert ask(Risk.CHANGE, window(), command="reload b", the_plan=LEFT_OUT).runs
+
+
+@pytest.mark.parametrize(("command", "runs"), [("touch mine", True), ("touch yours", False), ("touch other", False)])
+def test_what_the_operator_edited_runs_as_edited_and_asks_otherwise(command: str, runs: bool) -> None:
+    edited = plan(Step("nas", "touch yours", Risk.CHANGE, "").edit("touch mine", Risk.CHANGE, ""))
+    if command == "touch other":
+        edited = plan(Step("nas", "touch other more", Risk.CHANGE, "").edit("touch mine more", Risk.CHANGE, ""))
+    assert ask(Risk.CHANGE, window(), command=command, the_plan=edited).runs is runs
+
+
 def test_every_refusal_says_why() -> None:
     assert ask(Risk.CHANGE, None).ground == "no assent window is open"
     assert "needs its own approval" in ask(Risk.DESTROY, window()).ground
