@@ -63,7 +63,7 @@ def test_output_is_in_the_feed_while_the_command_runs(lab: Lab) -> None:
 
 
 def test_stdout_and_stderr_in_order_and_the_exit_code(lab: Lab) -> None:
-    command = "echo a; echo b >&2; echo c; echo d >&2; (exit 7)"
+    command = f"{lab.changing}; echo a; echo b >&2; echo c; echo d >&2; (exit 7)"
     talk = lab.talk("do", asks(command), answers.text("I wait."), answers.text("It failed."))
     talk.approve()
     talk.until_turns(2)
@@ -201,7 +201,9 @@ def test_a_denied_command_never_runs_and_the_agent_is_told(lab: Lab) -> None:
 
 def test_cancelled_is_said_only_once_the_process_has_ended(lab: Lab) -> None:
     mark = lab.file()
-    command = f"trap 'sleep 1; echo bye; exit 3' TERM; echo here; while :; do sleep 0.05; done; : {mark}"
+    command = (
+        f"{lab.changing}; trap 'sleep 1; echo bye; exit 3' TERM; echo here; while :; do sleep 0.05; done; : {mark}"
+    )
     talk = lab.talk("do", asks(command), answers.text("I wait."), answers.text("I see."))
     talk.approve()
     feed = talk.feed("?after=0")

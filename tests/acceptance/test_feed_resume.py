@@ -28,7 +28,7 @@ class Lively:
         self._last: Held = lab.model.hold(answers.text(LONG), after=9)
         self.talk: Talk = lab.talk(
             "begin",
-            asks(f"i=0; while [ ! -e {flag} ]; do i=$((i+1)); echo line $i: zwölf €; sleep 0.03; done"),
+            asks(f"{lab.changing}; while [ ! -e {flag} ]; do date; echo 'zwölf €'; sleep 0.03; done"),
             answers.text("I wait."),
             answers.thinking("Let me see.", "Looking.", ("list_hosts", {})),
             answers.slow(LONG, pace=0.005),

@@ -191,5 +191,11 @@ class Lab:
 
         ``asynchronous``: begun with a word that Nomos never waits for, and that comes to nothing here.
         """
-        begin = "docker build 2>/dev/null; " if asynchronous else ""
-        return f"{begin}echo {first}; while [ ! -e {shlex.quote(str(path))} ]; do sleep 0.05; done; echo {last}"
+        # Making a file is what has it asked about: waiting alone changes nothing.
+        begin = "docker build 2>/dev/null" if asynchronous else self.changing
+        return f"{begin}; echo {first}; while [ ! -e {shlex.quote(str(path))} ]; do sleep 0.05; done; echo {last}"
+
+    @property
+    def changing(self) -> str:
+        """A command that says nothing and changes something, so that it is asked about."""
+        return f"touch {shlex.quote(str(self.files / 'changed'))}"
