@@ -87,7 +87,7 @@ def test_the_page_shows_it_all_whatever_is_killed(
 
 def until(moment: float) -> None:
     """Let the story's time pass: when something happens is a part of it."""
-    time.sleep(max(0.0, moment - time.monotonic()))
+    wait_for(lambda: time.monotonic() >= moment, SECONDS, "the clock")
 
 
 def shown(operator: Visitor) -> str:

@@ -281,7 +281,8 @@ def short_folder() -> Iterator[Path]:
 
 def pulse(seconds: float = 0.02) -> None:
     """The pause between two looks of a driver that acts on what it sees."""
-    time.sleep(seconds)
+    until = time.monotonic() + seconds
+    wait_for(lambda: time.monotonic() >= until, seconds + 60, "the clock")
 
 
 def rows(store: Store, question: str, **values: Any) -> list[Any]:
