@@ -16,6 +16,26 @@ depends_on = None
 
 
 def upgrade() -> None:
+
+    op.create_table('audit',
+    sa.Column('seq', sa.BigInteger(), autoincrement=False, nullable=False),
+    sa.Column('at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('deed', sa.String(length=32), nullable=False),
+    sa.Column('session_id', sa.String(length=36), nullable=True),
+    sa.Column('content', sa.Text(), nullable=False),
+    sa.Column('previous', sa.String(length=64), nullable=False),
+    sa.Column('hash', sa.String(length=64), nullable=False),
+    sa.PrimaryKeyConstraint('seq', name=op.f('pk_audit'))
+    )
+    with op.batch_alter_table('audit', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_audit_at'), ['at'], unique=False)
+
+    op.create_table('audit_head',
+    sa.Column('id', sa.Integer(), autoincrement=False, nullable=False),
+    sa.Column('seq', sa.BigInteger(), nullable=False),
+    sa.Column('hash', sa.String(length=64), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_audit_head'))
+    )
     op.create_table('hosts',
     sa.Column('id', sa.String(length=36), nullable=False),
     sa.Column('name', sa.String(length=64), nullable=False),
@@ -128,7 +148,10 @@ def upgrade() -> None:
     sa.Column('host', sa.String(length=64), nullable=True),
     sa.Column('reason', sa.Text(), nullable=False),
     sa.Column('digest', sa.String(length=64), nullable=False),
+    sa.Column('bound', sa.JSON(), nullable=False),
+    sa.Column('changed', sa.Text(), nullable=True),
     sa.Column('scopes', sa.JSON(), nullable=False),
+    sa.Column('snapshot', sa.String(length=16), nullable=True),
     sa.Column('requested_at', sa.DateTime(timezone=True), nullable=False),
     sa.Column('number', sa.Integer(), nullable=False),
     sa.Column('decided_at', sa.DateTime(timezone=True), nullable=True),
@@ -140,6 +163,7 @@ def upgrade() -> None:
     sa.Column('drift', sa.JSON(none_as_null=True), nullable=True),
     sa.Column('told_at', sa.DateTime(timezone=True), nullable=True),
     sa.Column('tells', sa.Boolean(), server_default='0', nullable=False),
+    sa.Column('used_at', sa.DateTime(timezone=True), nullable=True),
     sa.ForeignKeyConstraint(['session_id'], ['sessions.id'], name=op.f('fk_approvals_session_id')),
     sa.PrimaryKeyConstraint('id', name=op.f('pk_approvals'))
     )
@@ -180,18 +204,24 @@ def upgrade() -> None:
     sa.Column('opened_at', sa.DateTime(timezone=True), nullable=False),
     sa.Column('expires_at', sa.DateTime(timezone=True), nullable=False),
     sa.Column('cover_until', sa.DateTime(timezone=True), nullable=True),
-    sa.Column('revoked_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('expires_ticks', sa.Double(), nullable=False),
+    sa.Column('boot', sa.String(length=64), nullable=False),
+    sa.Column('ended_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('ended_why', sa.String(length=16), nullable=True),
     sa.Column('opened_by', sa.String(length=64), nullable=False),
     sa.Column('scope', sa.String(length=16), nullable=False),
     sa.Column('hosts', sa.JSON(), nullable=False),
     sa.Column('risk', sa.String(length=16), nullable=False),
     sa.Column('plan_id', sa.String(length=36), nullable=True),
+    sa.Column('bound', sa.JSON(), nullable=False),
+    sa.Column('plan_bound', sa.JSON(), nullable=False),
     sa.Column('continuations', sa.Integer(), server_default='0', nullable=False),
     sa.Column('number', sa.Integer(), nullable=False),
     sa.ForeignKeyConstraint(['session_id'], ['sessions.id'], name=op.f('fk_windows_session_id')),
     sa.PrimaryKeyConstraint('id', name=op.f('pk_windows'))
     )
     with op.batch_alter_table('windows', schema=None) as batch_op:
+        batch_op.create_index('ix_windows_ended_at', ['ended_at'], unique=False)
         batch_op.create_index(batch_op.f('ix_windows_session_id'), ['session_id'], unique=False)
 
     op.create_table('answers',
@@ -264,6 +294,11 @@ def upgrade() -> None:
     sa.Column('detail', sa.Text(), nullable=True),
     sa.Column('host_boot', sa.String(length=200), nullable=True),
     sa.Column('cancel_requested_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('undo', sa.Text(), nullable=True),
+    sa.Column('undoes', sa.String(length=36), nullable=True),
+    sa.Column('after_id', sa.String(length=36), nullable=True),
+    sa.Column('guard_revert', sa.Text(), nullable=True),
+    sa.Column('guard_seconds', sa.Integer(), nullable=True),
     sa.Column('claim', sa.Integer(), server_default='0', nullable=False),
     sa.Column('claim_owner', sa.String(length=128), nullable=True),
     sa.Column('claim_until', sa.Double(), nullable=True),
@@ -287,6 +322,7 @@ def upgrade() -> None:
     sa.Column('goal', sa.Text(), nullable=False),
     sa.Column('verify', sa.Text(), nullable=False),
     sa.Column('steps', sa.JSON(), nullable=False),
+    sa.Column('snapshots', sa.Boolean(), server_default='0', nullable=False),
     sa.Column('state', sa.String(length=16), nullable=False),
     sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
     sa.ForeignKeyConstraint(['block_id'], ['blocks.id'], name=op.f('fk_plans_block_id')),
@@ -321,7 +357,9 @@ def upgrade() -> None:
     )
 
 
+
 def downgrade() -> None:
+
     op.drop_table('output_pieces')
     with op.batch_alter_table('inputs', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_inputs_execution_id'))
@@ -341,6 +379,7 @@ def downgrade() -> None:
     op.drop_table('answers')
     with op.batch_alter_table('windows', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_windows_session_id'))
+        batch_op.drop_index('ix_windows_ended_at')
 
     op.drop_table('windows')
     with op.batch_alter_table('messages', schema=None) as batch_op:
@@ -367,3 +406,9 @@ def downgrade() -> None:
 
     op.drop_table('journal')
     op.drop_table('hosts')
+    op.drop_table('audit_head')
+    with op.batch_alter_table('audit', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_audit_at'))
+
+    op.drop_table('audit')
+

@@ -48,6 +48,12 @@ def sign_in(store: Store, user: User, now: datetime, *, new_hash: str | None = N
         return users.sign_in(tx, user.id)
 
 
+def note_failed_sign_in(store: Store, name: str, now: datetime) -> None:
+    """Somebody tried to sign in and could not. Of the name at most 64 characters are kept."""
+    with store.write(now) as tx:
+        users.note_failure(tx, name[:64])
+
+
 def sign_out(store: Store, secret: str, now: datetime) -> None:
     """End a sign-in."""
     with store.write(now) as tx:

@@ -13,6 +13,7 @@ from nomos.store.hints import Wakeup
 from nomos.web import assets
 from nomos.web.app import install
 from nomos.web.context import Web
+from nomos.web.security import who
 
 
 def create_app(settings: Settings) -> Flask:
@@ -20,7 +21,7 @@ def create_app(settings: Settings) -> Flask:
     core = open_core(settings)
     hub = Hub(f"http://{settings.bind}/")
     parts = Web(
-        store=core.store,
+        store=core.store.acting_for(who),
         clock=core.clock,
         hub=hub,
         tailer=Tailer(core.store, core.clock, hub, Wakeup()),

@@ -34,16 +34,16 @@ class State(StrEnum):
     CANCELLED = "cancelled"
     UNKNOWN = "unknown"  # started or maybe started; its outcome cannot be known
     DENIED = "denied"
-    WITHDRAWN = "withdrawn"
+    WITHDRAWN = "withdrawn"  # never started: what was allowed is not allowed any more, or is something else now
     UNREACHABLE = "unreachable"  # never started; safe to try again
 
 
 TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.WAITING: frozenset({State.QUEUED, State.DENIED, State.WITHDRAWN}),
-    State.QUEUED: frozenset({State.STARTING, State.CANCELLED, State.UNREACHABLE}),
+    State.QUEUED: frozenset({State.STARTING, State.CANCELLED, State.UNREACHABLE, State.WITHDRAWN}),
     State.STARTING: frozenset(
-        # back to queued, unreachable or cancelled only where the host says that nothing was started
-        {State.RUNNING, State.QUEUED, State.UNREACHABLE, State.CANCELLED, State.UNKNOWN,
+        # back to queued, unreachable, cancelled or withdrawn only where the host says that nothing was started
+        {State.RUNNING, State.QUEUED, State.UNREACHABLE, State.CANCELLED, State.WITHDRAWN, State.UNKNOWN,
          State.SUCCEEDED, State.FAILED, State.TIMED_OUT}
     ),
     State.RUNNING: frozenset({State.SUCCEEDED, State.FAILED, State.TIMED_OUT, State.CANCELLED, State.UNKNOWN}),
@@ -59,7 +59,7 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
 
 ENDED = frozenset(state for state, after in TRANSITIONS.items() if not after)
 UNDER_WAY = frozenset({State.QUEUED, State.STARTING, State.RUNNING})
-CONTINUES = frozenset(ENDED - {State.DENIED, State.WITHDRAWN})  # ends that the agent is told as a result
+CONTINUES = frozenset(ENDED - {State.DENIED})  # ends that the agent is told as a result
 
 LONGEST_INPUT = 4095  # bytes of a line of input: with its line break it can be handed over whole or not at all
 
@@ -68,13 +68,15 @@ LONGEST_INPUT = 4095  # bytes of a line of input: with its line break it can be 
 class Execution:
     """One command on one host.
 
-    ``digest`` binds host and exact command. ``output_bytes`` counts all output that came, ``host_bytes`` how far the
+    ``digest`` binds what was allowed: the host as it was then, the exact command, its risk, the plan's step. ``output_bytes`` counts all output that came, ``host_bytes`` how far the
     job's output on the host was read; of more than the cap only head and tail are stored, and the bytes from
     ``omitted_from`` to ``omitted_to`` are not. ``question``: its last line looks like one, and nothing more comes.
     ``parallel``: the plan says that it may run beside other changes on its host. ``continued_at``: when the agent was
     given the result. ``detail`` says in words what is known where the state alone does not ("the host rebooted …").
     ``asked``: what the agent had asked for, where the operator edited the command before approving it.
-    ``cancel_requested_at`` is set from Stop on until the host has confirmed the end.
+    ``cancel_requested_at`` is set from Stop on until the host has confirmed the end. ``undo``: the command that undoes
+    it, ``undoes``: the execution that this one undoes. ``after_id``: the snapshot that has to succeed before this one
+    starts. ``guard_revert``: what the host runs by itself unless Nomos can sign in again within ``guard_seconds``.
     """
 
     id: str
@@ -108,6 +110,11 @@ class Execution:
     detail: str | None = None
     cancel_requested_at: datetime | None = None
     created_at: datetime | None = None
+    undo: str | None = None
+    undoes: str | None = None
+    after_id: str | None = None
+    guard_revert: str | None = None
+    guard_seconds: int | None = None
 
     @property
     def seconds(self) -> float | None:

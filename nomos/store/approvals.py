@@ -8,12 +8,16 @@ from dataclasses import asdict
 
 from sqlalchemy import Connection, func, select, update
 
+from nomos.domain import deeds
 from nomos.domain.approvals import Approval, ApprovalKind, ApprovalState, Route
+from nomos.domain.audit import Deed
 from nomos.domain.drift import Drift
 from nomos.domain.events import Type
 from nomos.domain.executions import Risk
+from nomos.domain.hosts import Identity
 from nomos.domain.windows import Scope
 from nomos.errors import Conflict, NotFound
+from nomos.store import plans
 from nomos.store.rows import approvals
 from nomos.store.transaction import AnyRow, Tx
 
@@ -28,6 +32,9 @@ def _value(row: AnyRow) -> Approval:
         title=row.title,
         reason=row.reason,
         digest=row.digest,
+        bound=tuple(Identity(**identity) for identity in row.bound),
+        changed=row.changed,
+        used_at=row.used_at,
         scopes=tuple(Scope(scope) for scope in row.scopes),
         requested_at=row.requested_at,
         execution_id=row.execution_id,
@@ -53,7 +60,9 @@ def add(
     title: str,
     reason: str,
     digest: str,
+    bound: Sequence[Identity],
     scopes: Sequence[Scope],
+    changed: str | None = None,
     execution_id: str | None = None,
     plan_id: str | None = None,
     command: str | None = None,
@@ -78,6 +87,8 @@ def add(
             host=host,
             reason=reason,
             digest=digest,
+            bound=[asdict(identity) for identity in bound],
+            changed=changed,
             scopes=[str(scope) for scope in scopes],
             requested_at=tx.at,
             risk_why=risk_why,
@@ -130,9 +141,18 @@ def settle(
     )
     if settled.rowcount != 1:
         raise Conflict("This was decided meanwhile. Nothing was changed.")
+    withdrawn = state is ApprovalState.WITHDRAWN
+    return _changed(tx, approval, Deed.APPROVAL_WITHDRAWN if withdrawn else Deed.APPROVAL_DECIDED)
+
+
+def _changed(tx: Tx, approval: Approval, deed: Deed) -> Approval:
+    """Tell journal and audit of what it is now."""
     tx.touch(Type.APPROVAL_CHANGED, approval.id)
     tx.touch_session(approval.session_id)
-    return get(tx.c, approval.id)
+    after = get(tx.c, approval.id)
+    plan = None if after.plan_id is None else plans.get(tx.c, after.plan_id)
+    tx.audit(deed, deeds.approval(after, plan), session_id=after.session_id)
+    return after
 
 
 def edit(
@@ -153,9 +173,7 @@ def edit(
     )  # fmt: skip
     if edited.rowcount != 1:
         raise Conflict("This was decided meanwhile. Nothing was changed.")
-    tx.touch(Type.APPROVAL_CHANGED, approval.id)
-    tx.touch_session(approval.session_id)
-    return get(tx.c, approval.id)
+    return _changed(tx, approval, Deed.APPROVAL_EDITED)
 
 
 def untold(c: Connection, session_id: str) -> tuple[Approval, ...]:
@@ -164,6 +182,24 @@ def untold(c: Connection, session_id: str) -> tuple[Approval, ...]:
         approvals.c.session_id == session_id, approvals.c.tells.is_(True), approvals.c.told_at.is_(None)
     )
     return tuple(_value(row) for row in c.execute(statement.order_by(approvals.c.decided_at, approvals.c.number)))
+
+
+def use(tx: Tx, execution_id: str, approval_id: str, digest: str) -> bool:
+    """Use up an approval for the one command that it allows, if it is bound to this very digest.
+
+    False: it was not approved, or for something else. A start that the host never saw may be made again.
+    """
+    used = tx.c.execute(
+        update(approvals)
+        .where(
+            approvals.c.id == approval_id,
+            approvals.c.execution_id == execution_id,
+            approvals.c.state == ApprovalState.APPROVED,
+            approvals.c.digest == digest,
+        )
+        .values(used_at=func.coalesce(approvals.c.used_at, tx.at))
+    )
+    return used.rowcount == 1
 
 
 def mark_told(tx: Tx, approval_id: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -17,8 +18,9 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, Operation
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from nomos.clock import Moment
+from nomos.domain.audit import NOMOS, Who
 from nomos.errors import StoreFull, StoreUnavailable
-from nomos.store import journal
+from nomos.store import audit, journal
 from nomos.store.hints import Hints
 from nomos.store.rows import db, journal_head
 from nomos.store.transaction import Tx
@@ -89,10 +91,17 @@ class Store:
 
     def __init__(self, engine: Engine, hints: Hints) -> None:
         self._engine = engine
+        self._who: Callable[[], Who] = lambda: NOMOS
         self.hints = hints
         self._sqlite = engine.dialect.name == "sqlite"
         # SQLite has one writer. Waiting for it here is fair and wakes at once; waiting in SQLite blocks the process.
         self._writing = threading.Lock()
+
+    def acting_for(self, who: Callable[[], Who]) -> Store:
+        """The same database, for changes that ``who`` makes; asked before each transaction, so it may read."""
+        other = copy.copy(self)
+        other._who = who
+        return other
 
     @contextmanager
     def write(self, now: datetime) -> Iterator[Tx]:
@@ -102,22 +111,24 @@ class Store:
 
         :raises StoreUnavailable: the database cannot be used now, or has no room (``StoreFull``).
         """
+        who = self._who()
         if not self._sqlite:
-            with self._transaction(now) as tx:
+            with self._transaction(now, who) as tx:
                 yield tx
         else:
-            with self._writing, self._transaction(now) as tx:
+            with self._writing, self._transaction(now, who) as tx:
                 yield tx
         if tx.records:
             self.hints.send()
 
     @contextmanager
-    def _transaction(self, now: datetime) -> Iterator[Tx]:
+    def _transaction(self, now: datetime, who: Who) -> Iterator[Tx]:
         options = {"nomos_writes": True}
         with _plainly(), self._engine.connect().execution_options(**options) as connection, connection.begin():
-            tx = Tx(connection, now)
+            tx = Tx(connection, now, who)
             yield tx
             journal.flush(tx)
+            audit.flush(tx)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -10,8 +10,10 @@ from datetime import datetime
 from sqlalchemy import Connection, Select, and_, exists, not_, or_, select, update
 
 from nomos.clock import Moment
+from nomos.domain import deeds
+from nomos.domain.audit import Deed
 from nomos.domain.events import Type
-from nomos.domain.executions import CONTINUES, Execution, Risk, State, may_become
+from nomos.domain.executions import CONTINUES, ENDED, Execution, Risk, State, may_become
 from nomos.errors import ClaimLost, Conflict, NotFound
 from nomos.store.rows import blocks, executions, hosts, messages
 from nomos.store.transaction import AnyRow, Tx
@@ -59,6 +61,11 @@ def _value(row: AnyRow) -> Execution:
         detail=row.detail,
         cancel_requested_at=row.cancel_requested_at,
         created_at=row.created_at,
+        undo=row.undo,
+        undoes=row.undoes,
+        after_id=row.after_id,
+        guard_revert=row.guard_revert,
+        guard_seconds=row.guard_seconds,
     )
 
 
@@ -90,10 +97,29 @@ def add(tx: Tx, execution: Execution, *, window_id: str | None = None) -> None:
             parallel=execution.parallel,
             asked=execution.asked,
             window_id=window_id,
+            undo=execution.undo,
+            undoes=execution.undoes,
+            after_id=execution.after_id,
+            guard_revert=execution.guard_revert,
+            guard_seconds=execution.guard_seconds,
         )
     )
     tx.touch(Type.EXECUTION_CHANGED, execution.id)
     tx.touch_session(execution.session_id)
+    if execution.state is State.QUEUED:
+        _note(tx, Deed.EXECUTION_QUEUED, execution)
+
+
+def _note(tx: Tx, deed: Deed, execution: Execution) -> None:
+    """Tell the audit, with the host's key and user as they are now."""
+    host = select(hosts.c.fingerprint, hosts.c.user).where(hosts.c.name == execution.host)
+    row = tx.c.execute(host).one_or_none()
+    where = {
+        "host": execution.host,
+        "host_key": None if row is None else row.fingerprint,
+        "user": None if row is None else row.user,
+    }
+    tx.audit(deed, deeds.execution(execution) | where, session_id=execution.session_id)
 
 
 def get(c: Connection, execution_id: str) -> Execution:
@@ -169,6 +195,12 @@ def asking(c: Connection, session_id: str) -> tuple[Execution, ...]:
     return tuple(_value(row) for row in c.execute(statement.order_by(executions.c.created_at)))
 
 
+def under(c: Connection, window_id: str) -> tuple[Execution, ...]:
+    """The executions that ran because this window was open."""
+    statement = select(executions).where(executions.c.window_id == window_id).order_by(executions.c.created_at)
+    return tuple(_value(row) for row in c.execute(statement))
+
+
 def under_window(c: Connection, window_id: str) -> tuple[str, ...]:
     """Ids of the executions that ran because this window was open."""
     statement = select(executions.c.id).where(executions.c.window_id == window_id).order_by(executions.c.created_at)
@@ -188,7 +220,17 @@ def change(tx: Tx, execution_id: str, *, state: State | None = None, **values: o
     tx.c.execute(update(executions).where(executions.c.id == execution_id).values(**values))
     tx.touch(Type.EXECUTION_CHANGED, execution_id)
     tx.touch_session(before.session_id)
-    return get(tx.c, execution_id)
+    after = get(tx.c, execution_id)
+    if after.cancel_requested_at is not None and before.cancel_requested_at is None:
+        _note(tx, Deed.CANCEL_ASKED, after)
+    if after.state is not before.state and after.state in _TOLD:
+        _note(tx, _TOLD[after.state], after)
+    return after
+
+
+_TOLD = {State.QUEUED: Deed.EXECUTION_QUEUED, State.STARTING: Deed.EXECUTION_STARTED} | dict.fromkeys(
+    ENDED, Deed.EXECUTION_ENDED
+)
 
 
 def claim_next(tx: Tx, owner: str, moment: Moment, lease: float) -> tuple[ExecutionClaim, Execution] | None:

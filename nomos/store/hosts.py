@@ -7,6 +7,8 @@ import uuid
 from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
+from nomos.domain import deeds
+from nomos.domain.audit import Deed
 from nomos.domain.events import Type
 from nomos.domain.hosts import Host, HostState
 from nomos.errors import Conflict, NotFound
@@ -68,7 +70,9 @@ def add(
     except IntegrityError as error:
         raise Conflict(f"There is already a host called {name}. Nothing was added.") from error
     tx.touch(Type.HOST_CHANGED, host_id)
-    return get(tx.c, host_id)
+    host = get(tx.c, host_id)
+    tx.audit(Deed.HOST_ADDED, deeds.host(host))
+    return host
 
 
 def get(c: Connection, host_id: str) -> Host:
@@ -107,9 +111,13 @@ def every(c: Connection) -> tuple[Host, ...]:
 
 def change(tx: Tx, host_id: str, **values: object) -> Host:
     """Set columns of a host and note the change."""
+    before = tx.c.execute(select(hosts.c.fingerprint).where(hosts.c.id == host_id)).scalar_one_or_none()
     tx.c.execute(update(hosts).where(hosts.c.id == host_id).values(**values))
     tx.touch(Type.HOST_CHANGED, host_id)
-    return get(tx.c, host_id)
+    host = get(tx.c, host_id)
+    if host.fingerprint != before:
+        tx.audit(Deed.HOST_TRUSTED, deeds.host(host))
+    return host
 
 
 def to_test(c: Connection) -> tuple[Host, ...]:
@@ -122,5 +130,6 @@ def remove(tx: Tx, host_id: str) -> None:
     """Take a host out of the inventory. Its executions stay."""
     host = get(tx.c, host_id)
     tx.c.execute(delete(hosts).where(hosts.c.id == host_id))
+    tx.audit(Deed.HOST_REMOVED, deeds.host(host))
     gone = {"id": host_id, "name": host.name, "removed": True}
     tx.record_removal(Type.HOST_CHANGED, host_id, gone, session_id=None, host=host.name)

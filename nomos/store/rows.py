@@ -183,6 +183,7 @@ plans = Table(
     Column("goal", Words, nullable=False),
     Column("verify", Words, nullable=False),
     Column("steps", JSON, nullable=False),
+    Column("snapshots", Boolean, nullable=False, server_default="0"),
     Column("state", String(16), nullable=False),
     Column("created_at", Utc, nullable=False),
 )
@@ -195,14 +196,20 @@ windows = Table(
     Column("opened_at", Utc, nullable=False),
     Column("expires_at", Utc, nullable=False),
     Column("cover_until", Utc),
-    Column("revoked_at", Utc),
+    Column("expires_ticks", Double, nullable=False),
+    Column("boot", String(64), nullable=False),
+    Column("ended_at", Utc),
+    Column("ended_why", String(16)),
     Column("opened_by", String(64), nullable=False),
     Column("scope", String(16), nullable=False),
     Column("hosts", JSON, nullable=False),
     Column("risk", String(16), nullable=False),
     Column("plan_id", String(36)),
+    Column("bound", JSON, nullable=False),
+    Column("plan_bound", JSON, nullable=False),
     Column("continuations", Integer, nullable=False, server_default="0"),
     Column("number", Integer, nullable=False),
+    Index("ix_windows_ended_at", "ended_at"),
 )
 
 executions = Table(
@@ -244,6 +251,11 @@ executions = Table(
     Column("detail", Words),
     Column("host_boot", String(200)),
     Column("cancel_requested_at", Utc),
+    Column("undo", Words),
+    Column("undoes", String(36)),
+    Column("after_id", String(36)),
+    Column("guard_revert", Words),
+    Column("guard_seconds", Integer),
     *_claim(),
     UniqueConstraint("block_id"),  # one call starts one command
 )
@@ -288,7 +300,10 @@ approvals = Table(
     Column("host", String(64)),
     Column("reason", Words, nullable=False),
     Column("digest", String(64), nullable=False),
+    Column("bound", JSON, nullable=False),
+    Column("changed", Words),
     Column("scopes", JSON, nullable=False),
+    Column("snapshot", String(16)),
     Column("requested_at", Utc, nullable=False),
     Column("number", Integer, nullable=False),
     Column("decided_at", Utc),
@@ -300,6 +315,7 @@ approvals = Table(
     Column("drift", JSON(none_as_null=True)),
     Column("told_at", Utc),
     Column("tells", Boolean, nullable=False, server_default="0"),
+    Column("used_at", Utc),
 )
 _PENDING = approvals.c.state == "pending"
 Index("ix_approvals_asked", approvals.c.execution_id, unique=True, sqlite_where=_PENDING, postgresql_where=_PENDING)
@@ -383,6 +399,28 @@ journal_head = Table(
     Column("floor", BigInteger, nullable=False),
 )
 """One row: the number of the last entry (locked last in a transaction), the lowest cursor that can be resumed."""
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Utc, nullable=False, index=True),
+    Column("deed", String(32), nullable=False),
+    Column("session_id", String(36)),
+    Column("content", Text, nullable=False),
+    Column("previous", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+)
+"""What was done, each row bound to the one before. Triggers of the database refuse to change or remove any."""
+
+audit_head = Table(
+    "audit_head",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("hash", String(64), nullable=False),
+)
+"""One row, made with the table: number and hash of the last row of ``audit``."""
 
 workers = Table(
     "workers",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row
 
+from nomos.domain.audit import NOMOS, Deed, Who
 from nomos.domain.events import Type
 
 AnyRow = Row[Any]
@@ -24,12 +26,23 @@ class Record:
     data: dict[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A link of the audit to be: its number and hash are only known at the end of the transaction."""
+
+    deed: Deed
+    facts: Mapping[str, Any]
+    session_id: str | None
+
+
 @dataclass(slots=True)
 class Tx:
-    """An open write transaction. ``at`` is the wall time that everything in it carries."""
+    """An open write transaction. ``at`` is the wall time that everything in it carries, ``who`` makes the change."""
 
     c: Connection
     at: datetime
+    who: Who = NOMOS
+    deeds: list[Done] = field(default_factory=list)
     records: dict[tuple[Type, str, int], Record] = field(default_factory=dict)
     recorded: int = 0
     sessions: dict[str, None] = field(default_factory=dict)
@@ -55,3 +68,7 @@ class Tx:
         """Add the entry of a thing that is gone. Its state can no longer be read, so no earlier touch asks for it."""
         self.records.pop((type_, about, 0), None)
         self.record(type_, about, data, session_id=session_id, host=host)
+
+    def audit(self, deed: Deed, facts: Mapping[str, Any], *, session_id: str | None = None) -> None:
+        """Add a link to the audit: it is written with the change that it speaks of, or neither is."""
+        self.deeds.append(Done(deed, facts, session_id))

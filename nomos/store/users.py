@@ -10,6 +10,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, func, select, update
 
+from nomos.domain.audit import Deed
 from nomos.errors import Conflict
 from nomos.store.rows import journal_head, logins, tokens, users
 from nomos.store.transaction import Tx
@@ -59,6 +60,7 @@ def add(tx: Tx, name: str, password_hash: str) -> User:
         raise Conflict(f"There is already an operator called {name}. Nothing was added.")
     user = User(str(uuid.uuid4()), name, password_hash)
     tx.c.execute(users.insert().values(id=user.id, name=name, password_hash=password_hash, created_at=tx.at))
+    tx.audit(Deed.USER_ADDED, {"user": name})
     return user
 
 
@@ -76,6 +78,7 @@ def set_password_hash(tx: Tx, user_id: str, password_hash: str) -> None:
 def sign_in(tx: Tx, user_id: str) -> str:
     """Begin a sign-in. Returns its secret, for the cookie."""
     secret = secrets.token_urlsafe(32)
+    tx.audit(Deed.SIGNED_IN, {"user": _name(tx.c, user_id)})
     tx.c.execute(logins.insert().values(secret_hash=_hash(secret), user_id=user_id, created_at=tx.at, seen_at=tx.at))
     return secret
 
@@ -92,7 +95,19 @@ def signed_in(c: Connection, secret: str, since: datetime) -> User | None:
 
 def sign_out(tx: Tx, secret: str) -> None:
     """End a sign-in."""
-    tx.c.execute(delete(logins).where(logins.c.secret_hash == _hash(secret)))
+    ended = delete(logins).where(logins.c.secret_hash == _hash(secret)).returning(logins.c.user_id)
+    user_id = tx.c.execute(ended).scalar_one_or_none()
+    if user_id is not None:
+        tx.audit(Deed.SIGNED_OUT, {"user": _name(tx.c, user_id)})
+
+
+def note_failure(tx: Tx, name: str) -> None:
+    """Somebody tried to sign in under this name and could not."""
+    tx.audit(Deed.SIGN_IN_FAILED, {"user": name, "known": by_name(tx.c, name) is not None})
+
+
+def _name(c: Connection, user_id: str) -> str:
+    return c.execute(select(users.c.name).where(users.c.id == user_id)).scalar_one()
 
 
 def add_token(tx: Tx, name: str, scopes: frozenset[str]) -> str:
@@ -109,6 +124,7 @@ def add_token(tx: Tx, name: str, scopes: frozenset[str]) -> str:
             id=str(uuid.uuid4()), name=name, secret_hash=_hash(secret), scopes=sorted(scopes), created_at=tx.at
         )
     )
+    tx.audit(Deed.TOKEN_ADDED, {"token": name, "scopes": sorted(scopes)})
     return secret
 
 

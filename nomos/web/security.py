@@ -19,6 +19,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from nomos.actions import users as user_actions
 from nomos.actions.users import SCOPES
+from nomos.domain.audit import Kind, Who
 from nomos.errors import Forbidden, InvalidInput, NotSignedIn
 from nomos.store import users
 from nomos.web.context import web
@@ -99,6 +100,16 @@ def _by_cookie() -> Actor | None:
     return None if user is None else Actor(user.name, frozenset(SCOPES), by_token=False)
 
 
+def who() -> Who:
+    """Who makes the change that is asked for now, for the audit; by which route, and from which address."""
+    found = signed_in()
+    if found is None:
+        return Who(Kind.NOBODY, "nobody", "page", request.remote_addr)
+    if found.by_token:
+        return Who(Kind.TOKEN, found.name, "api", request.remote_addr)
+    return Who(Kind.OPERATOR, found.name, "page", request.remote_addr)
+
+
 def still_allowed(scope: str) -> Callable[[], bool]:
     """A check for an open stream, to be asked again later: is whoever opened it still signed in, or the token valid?"""
     parts, header, secret = web(), request.headers.get("Authorization"), session.get("login")
@@ -155,8 +166,9 @@ def sign_in(name: str, password: str) -> bool:
     try:
         hasher.verify(user.password_hash if user is not None else _NOBODY, password[:LONGEST_PASSWORD])
     except VerificationError:
-        return False
+        user = None
     if user is None:
+        user_actions.note_failed_sign_in(web().store, name.strip(), web().now())
         return False
     new_hash = hasher.hash(password) if hasher.check_needs_rehash(user.password_hash) else None
     secret = user_actions.sign_in(web().store, user, web().now(), new_hash=new_hash)
