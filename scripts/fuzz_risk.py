@@ -29,20 +29,23 @@ from nomos.risk.second import agrees
 TOKENS = """
 rm a|rm|ls|echo b| | | |; | \x01 | && |NEWLINE|$(|)|"|'|{ |; }|( |BACKSLASH|#| # |$((|))|[[ | ]]|case x in x) |;; esac
 if ls; then |; fi|[ -n b ]|for i in 1; do |; done|${a:-|}| <(| >f| 2>&1| <<< |a=|((|! |time |f() |TAB| & |$'|"$(|}"|(
-{a,b}|*|[a]|~|$x| >(|\x01&|&>g| <>f|!|=|%|^|@|+(a)|-|cat <<'E'NEWLINE|NEWLINEENEWLINE|env |xargs |find . -exec | BACKSLASH;
-sh -c '|'b'|"b"|while ls; do |break; done|x=rm; |for c in rm; do |export A=b; |read x; |set -e; |-delete
+{a,b}|*|[a]|~|$x| >(|\x01&|&>g| <>f|!|=|%|^|@|+(a)|-|cat <<'E'NEWLINE|NEWLINEENEWLINE|env |xargs |find . -exec
+ BACKSLASH;|sh -c '|'b'|"b"|while ls; do |break; done|x=rm; |for c in rm; do |export A=b; |read x; |set -e; |-delete
 """
 # Texts that would pass, with the word as an operand: one token in the wrong place may make a command of it.
 HARMLESS = """
-ls rm|echo rm|echo 'rm a'|echo "rm a"|cat rm|ls|echo b rm|[ -n rm ]|grep rm b|echo a#rm|(ls rm)|{ echo rm; }|echo $(ls rm)
-for i in rm b; do echo "$i"; done|if ls rm; then echo rm; fi|case rm in rm) echo rm;; esac|cat <<'E'NEWLINErmNEWLINEENEWLINE
-x=rm; echo "$x"|find . -name rm|xargs echo rm|! ls rm|cat < rm|env ls rm|timeout 5 ls rm|sh -c 'ls rm'|echo "$(echo rm)"
-while false; do ls rm; done|# rm|cat <<< rm|[[ -n rm ]]|echo $((1 + 2)) rm|head -5 rm|sort rm|awk '/rm/ {print}'
+ls rm|echo rm|echo 'rm a'|echo "rm a"|cat rm|ls|echo b rm
+[ -n rm ]|grep rm b|echo a#rm|(ls rm)|{ echo rm; }|echo $(ls rm)
+for i in rm b; do echo "$i"; done|if ls rm; then echo rm; fi|case rm in rm) echo rm;; esac
+cat <<'E'NEWLINErmNEWLINEENEWLINE
+x=rm; echo "$x"|find . -name rm|xargs echo rm|! ls rm|cat < rm|env ls rm|timeout 5 ls rm|sh -c 'ls rm'
+echo "$(echo rm)"|while false; do ls rm; done|# rm
+cat <<< rm|[[ -n rm ]]|echo $((1 + 2)) rm|head -5 rm|sort rm|awk '/rm/ {print}'
 sed -n '/rm/p' b
 """
 GLUE = ["; ", " | ", " && ", " || ", "\n", " & ", ";", "|", "\n\n", " ;\n", "|&", " 2>/dev/null ", " >/dev/null ", " "]
 STAND_INS = "ls echo cat env xargs find sh bash time sleep true test head grep timeout sort awk sed false".split()
-SECONDS = 1.0  # a text that runs longer is ended; its mark counts all the same
+SECONDS = 0.4  # a text that runs longer is ended; its mark counts all the same
 
 
 def _listed(table: str) -> list[str]:

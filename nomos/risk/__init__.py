@@ -5,7 +5,7 @@ agree. May import: ``domain``, ``errors``. Flow and tables: docs/risk.md.
 """
 
 from nomos.risk.classify import classify
-from nomos.risk.rules import Rule, Rules
+from nomos.risk.rules import Rule, Rules, read_rules
 from nomos.risk.verdict import Verdict
 
-__all__ = ["Rule", "Rules", "Verdict", "classify"]
+__all__ = ["Rule", "Rules", "Verdict", "classify", "read_rules"]

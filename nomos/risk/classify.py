@@ -17,7 +17,8 @@ from nomos.risk.verdict import READS, Verdict, change, destroy, sensitive, stric
 from nomos.risk.words import Kind, Piece, Unreadable, Word, expand
 from nomos.risk.wrappers import unwrap
 
-DEEPEST = 6  # shells and runners within each other
+DEEPEST = 6  # shells within each other
+MOST_RUNNERS = 24  # programs that run programs, in all
 MOST_READINGS = 24  # of one command, for the values its variables may have
 
 _TRUSTED = re.compile(
@@ -54,22 +55,23 @@ class _Classifier:
 
     def __init__(self, rules: Rules, agrees: Agrees) -> None:
         self.rules, self.agrees = rules, agrees
-        self.depth = 0
+        self.shells = 0
+        self.runners = 0
 
     def text(self, text: str) -> Verdict:
         """Judge a text for a shell."""
         if (why := gate.refusal(text)) is not None:
             return destroy(why)
-        if self.depth >= DEEPEST:
+        if self.shells >= DEEPEST:
             return destroy("it runs shells within shells too deeply: use plainer commands")
-        self.depth += 1
+        self.shells += 1
         try:
             script = parse(text)
             verdict = self._script(script)
         except Unreadable as found:
             return destroy(str(found))
         finally:
-            self.depth -= 1
+            self.shells -= 1
         if verdict.risk is Risk.DESTROY or _is_plain(text):
             return verdict
         same = self.agrees(text, script)
@@ -138,11 +140,11 @@ class _Classifier:
         elif _NAME.fullmatch(name) is None:
             return destroy(f"“{first.text[:40]}” is not in a folder of programs that Nomos trusts")
         named = [Word(name), *words[1:]]
-        self.depth += 1
+        self.runners += 1
         try:
-            verdict = self._judge(named) if self.depth <= 4 * DEEPEST else destroy("it is nested too deeply")
+            verdict = self._judge(named) if self.runners <= MOST_RUNNERS else destroy("it is nested too deeply")
         finally:
-            self.depth -= 1
+            self.runners -= 1
         return self.rules.apply([word.text if word.known else None for word in named], verdict)
 
     def _judge(self, words: Sequence[Word]) -> Verdict:

@@ -76,11 +76,21 @@ def options(text: str) -> dict[str, Option]:
         match = _OPTION.fullmatch(token)
         if match is None or "|" in match["name"]:
             raise ValueError(f"{token} is not an option")
-        pattern = re.compile(match["of"]) if match["of"] else None
+        pattern = _pattern(f"<{match['of']}>") if match["of"] else None
         found[match["name"]] = Option(
             match["name"], match["value"] is not None, match["value"] == "[=]", pattern, bool(match["must"])
         )
     return found
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """The pattern in ``<…>``."""
+    if not (text.startswith("<") and text.endswith(">")):
+        raise ValueError(f"{text} is no <pattern>")
+    try:
+        return re.compile(text[1:-1])
+    except re.error as error:
+        raise ValueError(f"{text}: {error}") from None
 
 
 def form(line: str, risk: Risk, *, secret: bool = False) -> Form:
@@ -101,11 +111,10 @@ def form(line: str, risk: Risk, *, secret: bool = False) -> Form:
             elif rule.isdigit():
                 most = int(rule)
             elif rule != "*":
-                shape = re.compile(re.fullmatch(r"<(.+)>", rule)[1])  # type: ignore[index]
+                shape = _pattern(rule)
         else:
-            whole = re.fullmatch(r"<(.+)>", part)
-            pattern = whole[1] if whole else "|".join(re.escape(verb) for verb in part.split("|"))
-            verbs.append(re.compile(pattern))
+            literal = "|".join(re.escape(verb) for verb in part.split("|"))
+            verbs.append(_pattern(part) if part.startswith("<") else re.compile(literal))
     known = options(" ".join(names))
     alone = not (said or verbs or any(each.must for each in known.values()))
     return Form(
@@ -150,7 +159,7 @@ class Program:
                 meant = name not in listed and (
                     (not word.known and word.may_be_option)
                     or text == name
-                    or (name.startswith("--") and len(text) > len("--x") and name.startswith(text))
+                    or (name.startswith("--") and len(text) > len("--") and name.startswith(text))
                     or (len(name) == len("-x") and not self.words and re.match(r"-[^-]", text) and name[1] in text)
                 )
                 if meant and risk.rank > worst.rank:

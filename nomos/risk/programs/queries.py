@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from nomos.risk.programs.base import Inside
-from nomos.risk.verdict import READS, Verdict, change, destroy, strictest
+from nomos.risk.verdict import READS, Verdict, change, destroy, sensitive, strictest
 from nomos.risk.words import Word
 
 _FUNCTIONS = frozenset(
@@ -203,3 +203,11 @@ def redis(words: Sequence[Word], _inside: Inside) -> Verdict:
     if verb != "set" and _REDIS_DESTROYS.fullmatch(verb):
         return destroy(f"redis {verb.upper()} deletes, or runs code")
     return change(f"redis {verb.upper()} changes data")
+
+
+def jq(words: Sequence[Word], inside: Inside) -> Verdict:
+    """A filter can name the environment."""
+    verdict = inside.table(words)
+    if verdict == READS and any(re.search(r"\$ENV|\benv\b|\bstrenv\b", word.text) for word in words[1:]):
+        return sensitive("it shows variables of the environment, also secret ones")
+    return verdict
