@@ -1,7 +1,7 @@
 # The jobs themselves are in scripts/, one file a job.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check lock docs vendor shots bench chaos migration clean
+.PHONY: help setup run test check lock docs vendor shots bench chaos fuzz migration clean
 
 help: ## Show these sentences.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ bench: ## Measure the delays that the design sets bars for.
 
 chaos: ## Kill, cut, freeze and fill everything for a quarter of an hour, and see that nothing is lost or doubled.
 	@scripts/chaos
+
+fuzz: ## Throw 100,000 random texts at the classifier of commands; bash judges.
+	@scripts/setup test
+	@.venv/bin/python scripts/fuzz_risk.py
 
 migration: ## Write a database migration from the tables: make migration m="why".
 	@scripts/migration "$(m)"

@@ -44,8 +44,10 @@ WRAPS: list[Callable[[str], str]] = [
 # Ways to run a plain command, put before it.
 BEFORE = [
     "sudo ", "sudo -u bob -- ", "doas ", "env ", "nice -n 5 ", "ionice -c 3 ", "nohup ", "timeout -k 1 5 ",
-    "stdbuf -oL ", "setsid ", "command ", "busybox ", "pct exec 101 -- ", "docker exec web ", "docker compose exec -T web ",
-    "kubectl exec web -- ", "qm guest exec 100 -- ", "chroot /mnt ", "nsenter -t 1 -m ", "ip netns exec red ", "time ",
+    "stdbuf -oL ", "setsid ", "command ", "busybox ", "pct exec 101 -- ", "docker exec web ",
+    "docker compose exec -T web ",
+    "kubectl exec web -- ",
+    "qm guest exec 100 -- ", "chroot /mnt ", "nsenter -t 1 -m ", "ip netns exec red ", "time ",
     "flock /tmp/lock ", "TZ=UTC ", "strace -f ",
 ]  # fmt: skip
 JOINS = ["; ", " && ", " || ", " | ", " & ", "\n", ";", "|"]
