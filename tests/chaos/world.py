@@ -223,7 +223,7 @@ class World:
     def say(self, session_id: str, words: str, client_id: str = "task") -> None:
         """Say something as the operator."""
         message_actions.send(
-            self.store, session_id, client_id, words, self.clock.now(), by="ada", minutes=MINUTES, may_decide=True
+            self.store, session_id, client_id, words, self.clock.moment(), by="ada", minutes=MINUTES, may_decide=True
         )
 
     def approve(self) -> None:
@@ -232,7 +232,7 @@ class World:
             pending = approvals.every(c, ApprovalState.PENDING)
         for approval in pending:
             approval_actions.settle(
-                self.store, approval.id, Verdict.APPROVE, self.clock.now(), by="ada", route=Route.BUTTON,
+                self.store, approval.id, Verdict.APPROVE, self.clock.moment(), by="ada", route=Route.BUTTON,
                 digest=approval.digest, minutes=MINUTES,
             )  # fmt: skip
 
