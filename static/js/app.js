@@ -90,12 +90,26 @@ export class App extends EventTarget {
     return text;
   }
 
-  /** Decide an approval. @throws {Problem} 409 and 410 where it has been decided or withdrawn. */
-  async decide(approval, verdict, { scope = null, note = "" } = {}) {
+  /**
+   * Decide an approval; `steps` are the numbers of those of a plan that are approved, null for all.
+   * @throws {Problem} 409 and 410 where it has been decided or withdrawn.
+   */
+  async decide(approval, verdict, { scope = null, note = "", steps = null } = {}) {
     const body = { verdict, digest: approval.digest };
+    if (steps) body.steps = steps;
     if (scope) body.scope = scope;
     if (note) body.note = note;
     await call("PUT", `/approvals/${approval.id}/decision`, body);
+  }
+
+  /** Put another command in the place of the one that is asked about. */
+  async editCommand(approval, command) {
+    await call("PUT", `/approvals/${approval.id}/command`, { command, digest: approval.digest });
+  }
+
+  /** The same for a step of a plan, numbered from 0. */
+  async editStep(approval, number, command) {
+    await call("PUT", `/approvals/${approval.id}/steps/${number}`, { command, digest: approval.digest });
   }
 
   /** Stop the turn and every execution of the session. */
@@ -116,8 +130,9 @@ export class App extends EventTarget {
     await call("PUT", `/sessions/${this.id}/window`, { minutes: this.assentMinutes });
   }
 
+  /** End the window. @returns {Promise<object[]>} the executions that go on all the same */
   async revokeWindow() {
-    await call("DELETE", `/sessions/${this.id}/window`);
+    return (await call("DELETE", `/sessions/${this.id}/window`)).still_running;
   }
 
   /** Fetch the messages before those that are shown. @throws {Problem} */

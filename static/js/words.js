@@ -85,10 +85,11 @@ export function executionDetail(execution) {
   return null;
 }
 
-/** A decided approval in a sentence. */
-export function decisionWords(approval) {
+/** A decided approval in a sentence; `steps` are those of its plan, if it is one. */
+export function decisionWords(approval, steps = []) {
   if (approval.state === "withdrawn") return "Withdrawn: this is no longer asked.";
-  const verb = approval.state === "approved" ? "Approved" : "Denied";
+  const some = approval.state === "approved" ? someOf(steps) : "";
+  const verb = approval.state === "approved" ? `Approved${some && ` ${some}`}` : "Denied";
   const once = approval.state === "approved" && approval.scope === "once" ? " once" : "";
   const open = approval.state === "approved" && approval.scope === "window" ? ", with a window" : "";
   const by = approval.decided_by ? ` by ${approval.decided_by}` : "";
@@ -103,15 +104,23 @@ export const commands = (count) => (count === 1 ? "1 command" : `${count} comman
 /** Names joined as in a sentence. */
 export const names = (all) => list.format(all);
 
-const upper = (text) => text[0].toUpperCase() + text.slice(1);
+/** `2 of 3 steps` where not all are approved, else nothing. */
+function someOf(steps) {
+  const approved = steps.filter((step) => step.approved).length;
+  return approved && approved < steps.length ? `${approved} of ${steps.length} steps` : "";
+}
 
-/** What approving a plan allows, by scope. `until` is a time of day. */
-export function planAllows(plan, until) {
-  const hosts = names([...new Set(plan.steps.map((step) => step.host))]);
-  const exactly = plan.steps.length === 1 ? "exactly this command" : `exactly these ${plan.steps.length} commands`;
+/** What approving these steps of a plan allows, by scope. `until` is a time of day. */
+export function planAllows(plan, until, chosen = plan.steps) {
+  if (!chosen.length) return { plan: "Nothing: choose a step, or deny.", window: "Nothing: choose a step, or deny." };
+  const hosts = names([...new Set(chosen.map((step) => step.host))]);
+  const all = chosen.length === plan.steps.length;
+  const many = all ? `these ${chosen.length} commands` : `the ${commands(chosen.length)} chosen of ${plan.steps.length}`;
+  const exactly = `Exactly ${all && chosen.length === 1 ? "this command" : many}.`;
+  const again = all ? "destroying asks again" : "what you left out, and destroying, asks again";
   return {
-    plan: `${upper(exactly)}.`,
-    window: `${upper(exactly)}. Until ${until}, other commands that change something on ${hosts} run without asking; destroying asks again.`,
+    plan: exactly,
+    window: `${exactly} Until ${until}, other commands that change something on ${hosts} run without asking; ${again}.`,
   };
 }
 
@@ -132,6 +141,15 @@ export function windowWords({ covers, expires_at: expires }, at) {
   return { text: "Nomos goes on by itself; every change still asks", until: expires };
 }
 
+/** Why a window ended. */
+const WINDOW_OVER = {
+  expired: "its time was up",
+  revoked: "revoked",
+  denied: "you denied a question",
+  replaced: "a later approval took its place",
+  clock: "the machine was restarted and its clock cannot be trusted",
+};
+
 const EVENT_PREFIX = "Nomos event, not the operator's words: ";
 
 /** An event message's block as a short line: `{tone, text, command?, host?}`. */
@@ -148,8 +166,10 @@ export function eventWords(text) {
       const how = event.exit_code === null || event.exit_code === undefined ? event.state.replaceAll("_", " ") : `exit ${event.exit_code}`;
       return { tone: ok ? "ok" : "bad", text: `Result came in: ${how}`, command: event.command, host: event.host };
     }
-    case "plan_decided":
-      return { tone: event.verdict === "approve" ? "ok" : "quiet", text: `Plan ${event.verdict === "approve" ? "approved" : "denied"}` };
+    case "plan_decided": {
+      const some = someOf(event.steps ?? []);
+      return event.verdict === "approve" ? { tone: "ok", text: `Plan approved${some && `: ${some}`}` } : { tone: "quiet", text: "Plan denied" };
+    }
     case "approval_decided":
       return {
         tone: event.verdict === "approve" ? "ok" : "quiet",
@@ -157,6 +177,10 @@ export function eventWords(text) {
         command: event.command,
         host: event.host,
       };
+    case "window_ended": {
+      const used = (event.used?.length ?? 0) + (event.more ?? 0);
+      return { tone: "quiet", text: `Assent window over: ${WINDOW_OVER[event.why] ?? event.why} · ${used ? `${commands(used)} ran under it` : "nothing ran under it"}` };
+    }
     case "turn_interrupted":
       return { tone: "wait", text: `Interrupted: ${event.detail}` };
     default:

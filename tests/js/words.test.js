@@ -40,6 +40,30 @@ test("a plan's card says what its answers allow", () => {
   assert.match(planAllows(plan, "14:02").window, /^Exactly these 3 commands\. Until 14:02, .* on a and b run without asking; destroying asks again\.$/);
 });
 
+test("a plan's card says what follows from leaving steps out", () => {
+  const plan = { steps: [{ host: "a" }, { host: "b" }, { host: "a" }] };
+  const some = planAllows(plan, "14:02", [plan.steps[0], plan.steps[2]]);
+  assert.equal(some.plan, "Exactly the 2 commands chosen of 3.");
+  assert.match(some.window, /Until 14:02, .* on a run without asking; what you left out, and destroying, asks again\.$/);
+  assert.match(planAllows(plan, "14:02", []).window, /^Nothing/);
+  assert.equal(planAllows({ steps: [{ host: "a" }] }, "14:02").plan, "Exactly this command.");
+});
+
+test("a decision on some of a plan says how many", () => {
+  const decided = { state: "approved", decided_by: "ann", decided_at: null, route: "button", scope: "plan" };
+  assert.equal(decisionWords(decided, [{ approved: true }, { approved: false }]), "Approved 1 of 2 steps by ann");
+  assert.equal(decisionWords(decided, [{ approved: true }, { approved: true }]), "Approved by ann");
+});
+
+test("the receipt of a window is one line", () => {
+  const told = (event) => eventWords(JSON.stringify({ event: "window_ended", ...event })).text;
+  assert.equal(told({ why: "expired", used: [{}, {}] }), "Assent window over: its time was up · 2 commands ran under it");
+  assert.equal(told({ why: "revoked", used: [] }), "Assent window over: revoked · nothing ran under it");
+  assert.equal(told({ why: "replaced", used: Array(50).fill({}), more: 3 }).split(" · ")[1], "53 commands ran under it");
+  const steps = [{ approved: true }, { approved: false }];
+  assert.equal(eventWords(JSON.stringify({ event: "plan_decided", verdict: "approve", steps })).text, "Plan approved: 1 of 2 steps");
+});
+
 test("a window says what it covers, and until when", () => {
   const at = Date.parse("2026-12-01T10:00:00Z");
   const covers = { hosts: ["a"], risk: "change", plan_id: "p", until: "2026-12-01T10:10:00Z" };

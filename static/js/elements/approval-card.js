@@ -1,11 +1,12 @@
 /** The card that asks about one command. */
 
-import { h } from "../dom.js";
+import { h, icon } from "../dom.js";
 import { quiet, tick } from "../ticker.js";
 import { clock, duration, now, secondsBetween } from "../time.js";
 import { commandAllows, decisionWords } from "../words.js";
+import { commandEdit } from "./command-edit.js";
 import { Decision } from "./decision.js";
-import { commandCode, decidedRow, facts, hostBadge, riskBadge } from "./parts.js";
+import { commandCode, commandDiff, decidedRow, facts, hostBadge, riskBadge } from "./parts.js";
 
 export class ApprovalCard extends HTMLElement {
   #app = null;
@@ -25,7 +26,7 @@ export class ApprovalCard extends HTMLElement {
   update(app, approval, execution) {
     this.#app = app;
     this.#approval = approval;
-    const key = `${approval.id} ${approval.state} ${approval.digest}`;
+    const key = JSON.stringify([approval.id, approval.state, approval.digest, approval.command, execution?.asked]);
     if (key === this.#drawn) return;
     this.#drawn = key;
     this.#decision?.close();
@@ -43,14 +44,40 @@ export class ApprovalCard extends HTMLElement {
     const typed = approval.risk === "destroy" ? [approval.host] : [];
     this.#decision = new Decision(this.#app, approval, choices, { typed });
     const title = `approval-${approval.id}`;
+    const { drift } = approval;
+    const asked = execution?.asked;
+    const exact = h("pre", { class: "exact", role: "group", tabindex: "0", "aria-label": `Exact command on ${approval.host}` }, commandCode(approval.command));
+    const edit = () => this.#edit(approval, exact, acts);
+    const acts = h("div", { class: "step-acts" }, asked && h("span", { class: "tag" }, "edited by you"), h("button", { type: "button", class: "button small quiet", on: { click: edit } }, icon("pencil"), "Edit command"));
     return h(
       "section",
       { class: `card approval ${approval.risk}`, "aria-labelledby": title },
       h("header", {}, riskBadge(approval.risk), h("h2", { id: title }, approval.title), hostBadge(approval.host), h("span", { class: "age" })),
-      h("pre", { class: "exact", role: "group", tabindex: "0", "aria-label": `Exact command on ${approval.host}` }, commandCode(approval.command)),
-      facts([["Why", approval.reason], ["Effect", execution?.risk_why]]),
+      exact,
+      acts,
+      facts([
+        ["Changed", approval.changed],
+        ["Plan", drift && driftWords(drift)],
+        ["Asked for", asked && commandDiff(asked, approval.command)],
+        ["Why", approval.reason],
+        ["Effect", approval.risk_why],
+      ]),
       this.#decision.node,
     );
+  }
+
+  #edit(approval, exact, acts) {
+    const close = () => {
+      if (!form.isConnected) return;
+      form.replaceWith(exact);
+      acts.hidden = false;
+      this.#decision?.hold(null);
+    };
+    const save = (command) => this.#app.editCommand(this.#approval, command);
+    const form = commandEdit(`Command on ${approval.host}`, approval.command, { save, close });
+    exact.replaceWith(form);
+    acts.hidden = true;
+    this.#decision.hold("An edit is open: save it, or leave it.");
   }
 
   #decided(approval) {
@@ -71,6 +98,12 @@ export class ApprovalCard extends HTMLElement {
     const until = clock(now() + this.#app.assentMinutes * 60000);
     this.#decision.allows(commandAllows(this.#approval, until).once);
   }
+}
+
+/** How the command departs from the plan that was approved. */
+function driftWords({ step, approved, asked }) {
+  if (approved === null) return h("span", {}, `You left step ${step + 1} of the plan out; this is it, or is close to it.`);
+  return h("span", {}, `Not as you approved it in step ${step + 1}: `, commandDiff(approved, asked));
 }
 
 customElements.define("approval-card", ApprovalCard);

@@ -11,17 +11,22 @@ const ARM_AFTER = 800;
  * first of them has been for ARM_AFTER; they never take the focus.
  *
  * `choices` is `[{scope, label}]`, the first one primary. `typed` are host names of which one must be typed first.
+ * `more()` gives what else goes with an approval.
  */
 export class Decision {
   node;
   #app;
   #approval;
+  #more;
   #buttons;
   #says = h("p", { class: "says", role: "status" });
   #allows = h("dd");
   #reason = h("input", { class: "input", placeholder: "Tell Nomos why, or what to do instead", maxlength: "2000", "aria-label": "Reason" });
   #denial;
-  #typed = null;
+  #typed = h("input", { class: "input mono", autocomplete: "off", autocapitalize: "none", spellcheck: "false", on: { input: () => this.#arm() } });
+  #typing = h("label", { class: "typed" }, h("span"), this.#typed);
+  #hosts = [];
+  #held = false;
   #armed = false;
   #busy = false;
   #timer = null;
@@ -29,8 +34,9 @@ export class Decision {
   #unread = new Set();
   #inView = false;
 
-  constructor(app, approval, choices, { typed = [] } = {}) {
+  constructor(app, approval, choices, { typed = [], more = () => ({}) } = {}) {
     this.#app = app;
+    this.#more = more;
     this.#approval = approval;
     this.#buttons = choices.map(({ scope, label }, at) =>
       h("button", { type: "button", class: at ? "button" : "button primary", on: { click: () => this.#approve(scope) } }, label),
@@ -38,10 +44,9 @@ export class Decision {
     const deny = h("button", { type: "button", class: "button danger", on: { click: () => this.#toggleDenial(true) } }, "Deny…");
     const acts = h("div", { class: "acts" }, ...this.#buttons, deny);
     this.#denial = this.#denialForm();
-    const rows = [h("dl", { class: "facts" }, h("dt", {}, "Allows"), this.#allows)];
-    if (typed.length) rows.push(this.#typing(typed));
-    this.node = h("div", { class: "decision" }, ...rows, acts, this.#denial, this.#says);
-    this.#arm();
+    const allows = h("dl", { class: "facts" }, h("dt", {}, "Allows"), this.#allows);
+    this.node = h("div", { class: "decision" }, allows, this.#typing, acts, this.#denial, this.#says);
+    this.require(typed);
   }
 
   /** Begin to watch what has been on the screen: the buttons, and the commands. To be called once the card is whole. */
@@ -56,17 +61,31 @@ export class Decision {
     setText(this.#allows, text);
   }
 
+  /** Say on the primary button what it does. */
+  label(text) {
+    setText(this.#buttons[0], text);
+  }
+
+  /** Let one of these host names be typed before the buttons arm; none for no hosts. */
+  require(hosts) {
+    this.#hosts = hosts;
+    this.#typing.hidden = !hosts.length;
+    const which = hosts.flatMap((host, at) => [at ? " or " : "", h("code", {}, host)]);
+    this.#typing.firstChild.replaceChildren("This cannot be undone. Type ", ...which, " to arm the button.");
+    this.#arm();
+  }
+
+  /** Keep the buttons from being pressed, and say why; null lets them go. */
+  hold(why) {
+    this.#held = Boolean(why);
+    setText(this.#says, why ?? "");
+    this.#arm();
+  }
+
   /** The card is taken away. */
   close() {
     this.#observer?.disconnect();
     clearTimeout(this.#timer);
-  }
-
-  #typing(hosts) {
-    this.#typed = h("input", { class: "input mono", autocomplete: "off", autocapitalize: "none", spellcheck: "false", on: { input: () => this.#arm() } });
-    this.#typed.hosts = hosts;
-    const which = hosts.map((host, at) => [at ? " or " : "", h("code", {}, host)]).flat();
-    return h("label", { class: "typed" }, h("span", {}, "This cannot be undone. Type ", ...which, " to arm the button."), this.#typed);
   }
 
   #denialForm() {
@@ -99,19 +118,19 @@ export class Decision {
     }
     this.#timer = setTimeout(() => {
       this.#armed = true;
-      setText(this.#says, "");
+      if (!this.#held) setText(this.#says, "");
       this.#arm();
     }, ARM_AFTER);
   }
 
   #arm() {
-    const typed = !this.#typed || this.#typed.hosts.includes(this.#typed.value.trim());
-    for (const button of this.#buttons) button.disabled = !this.#armed || !typed || this.#busy;
+    const typed = !this.#hosts.length || this.#hosts.includes(this.#typed.value.trim());
+    for (const button of this.#buttons) button.disabled = !this.#armed || !typed || this.#held || this.#busy;
     this.node.classList.toggle("armed", this.#armed);
   }
 
   #approve(scope) {
-    if (this.#armed) this.#answer("approve", { scope });
+    if (this.#armed && !this.#held) this.#answer("approve", { scope, ...this.#more() });
   }
 
   async #answer(verdict, options) {

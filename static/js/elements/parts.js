@@ -1,5 +1,6 @@
 /** Small pieces that several cards share. */
 
+import { wordDiff } from "../diff.js";
 import { h, icon } from "../dom.js";
 import { hue } from "../host-colour.js";
 import { readable } from "../text.js";
@@ -23,6 +24,12 @@ export function commandCode(command, attributes = {}) {
 
 const visible = (text) =>
   readable(text).map((part) => (part.hidden ? h("span", { class: "hidden-character", title: "A character that does not show" }, part.text) : part.text));
+
+/** How a command differs from another, word by word; what is gone is struck through, what is new is marked. */
+export function commandDiff(before, after) {
+  const tag = { same: "span", gone: "del", new: "ins" };
+  return h("code", { class: "diff" }, ...wordDiff(before, after).map(({ kind, text }) => h(tag[kind], {}, ...visible(text))));
+}
 
 /** `dt`/`dd` pairs, without those that have no value. */
 export function facts(pairs) {
