@@ -83,7 +83,7 @@ def canonical(content: Mapping[str, Any]) -> str:
 
 def seal(previous: str, content: str) -> str:
     """SHA-256 (hex) of the hash before and the canonical content."""
-    return hashlib.sha256(f"{previous}{content}".encode("ascii", "surrogatepass")).hexdigest()
+    return hashlib.sha256(f"{previous}{content}".encode("ascii")).hexdigest()
 
 
 def link(
@@ -103,7 +103,7 @@ def link(
             "facts": facts,
         }
     )
-    return Entry(seq, at, deed, session_id, content, previous, seal(previous, content))
+    return Entry(seq, at, deed.value, session_id, content, previous, seal(previous, content))
 
 
 @dataclass(frozen=True, slots=True)
