@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,11 +12,14 @@ from pathlib import Path
 from nomos.actions import executions as actions
 from nomos.actions.growth import Gatherer
 from nomos.clock import SettableClock, SystemClock
+from nomos.domain.approvals import ApprovalKind
 from nomos.domain.digests import command_digest
 from nomos.domain.executions import ENDED, Execution, Risk, State
 from nomos.domain.hosts import HostState
+from nomos.domain.windows import Scope
+from nomos.risk import classify
 from nomos.ssh.paramiko_shell import ParamikoShell
-from nomos.store import executions, hosts, output
+from nomos.store import approvals, executions, hosts, output
 from nomos.store.engine import Store
 from nomos.store.executions import new_id
 from nomos.worker.executions import Executions
@@ -39,18 +43,27 @@ class HostWork:
     worker: Executions
 
     def ask(self, command: str, risk: Risk = Risk.CHANGE, *, parallel: bool = False) -> str:
-        """Queue an execution and let the worker take it."""
+        """Have the operator allow a command, and let the worker take it. ``risk``: at least this."""
         self.scene.say("please")
         turn = self.scene.must_turn()
         (block,) = self.scene.accept(turn, reply(call(host=HOST, command=command, reason="because")))
-        execution = Execution(
-            id=new_id(), session_id=self.scene.session_id, message_id=turn.message.id, block_id=block.id, host=HOST,
-            command=command, reason="because", risk=risk, risk_why="", state=State.QUEUED,
-            digest=command_digest(self.scene.session_id, HOST, command, risk), asynchronous=False,
-            queued_at=self.clock.now(), parallel=parallel,
-        )  # fmt: skip
+        risk = max(risk, classify(command).asks_as, key=lambda each: each.rank)
         with self.store.write(self.clock.now()) as tx:
-            executions.add(tx, execution)
+            host = hosts.by_name(tx.c, HOST)
+            assert host is not None
+            execution = Execution(
+                id=new_id(), session_id=self.scene.session_id, message_id=turn.message.id, block_id=block.id, host=HOST,
+                command=command, reason="because", risk=risk, risk_why="", state=State.WAITING,
+                digest=command_digest(self.scene.session_id, host.identity.digest, command, risk), asynchronous=False,
+                queued_at=None, parallel=parallel,
+            )  # fmt: skip
+            approval = approvals.add(
+                tx, session_id=execution.session_id, kind=ApprovalKind.COMMAND, risk=risk, title="", reason="because",
+                digest=execution.digest, bound=(host.identity,), scopes=(Scope.ONCE,), execution_id=execution.id,
+                command=command, host=HOST,
+            )  # fmt: skip
+            executions.add(tx, dataclasses.replace(execution, approval_id=approval.id))
+        self.scene.decide(approval)
         self.scene.end(turn)
         self.worker.tick()
         return execution.id
@@ -93,7 +106,7 @@ def host_work(server: Sshd, folder: Path, *, cap: int = 10_000_000, kill_after: 
         target = server.target()
         hosts.change(
             tx, host.id, address=target.address, port=target.port, user=target.user, host_key=target.host_key,
-            key_path=target.key_path, state=HostState.UNTESTED,
+            key_path=target.key_path, job_base=target.job_base, state=HostState.UNTESTED,
         )  # fmt: skip
     gatherer = Gatherer(store, clock, cap)
     shell = ParamikoShell(server.key_path)

@@ -64,12 +64,8 @@ def alive(pid: int) -> bool:
     return pid in {found for found, _ in processes()}
 
 
-def jobs(work: HostWork) -> Path:
-    return Path(work.shell.probe(work.server.target(job_base=None), fresh=False).job_base)
-
-
 def pid_of(work: HostWork, execution_id: str, letter: str) -> int:
-    (name,) = (jobs(work) / execution_id).glob(f"{letter}.*.*")
+    (name,) = (work.server.base / execution_id).glob(f"{letter}.*.*")
     return int(name.name.split(".")[1])
 
 
@@ -126,7 +122,7 @@ def test_a_killed_supervisor_is_said_while_the_command_lives_and_after(work: Hos
 def test_a_restart_of_the_host_is_told_with_its_time(work: HostWork) -> None:
     execution_id = work.ask("echo begun; sleep 300")
     work.until_said(execution_id, b"begun")
-    (name,) = (jobs(work) / execution_id).glob("s.*.*.*")
+    (name,) = (work.server.base / execution_id).glob("s.*.*.*")
     pids = [pid_of(work, execution_id, letter) for letter in "sc"]
     name.rename(name.with_name(".".join(name.name.split(".")[:3]) + ".another-boot-1"))
     work.server.kill_connections()
@@ -144,7 +140,7 @@ def test_term_from_elsewhere_is_explained(work: HostWork) -> None:
 
 
 def test_what_a_connection_found_is_asked_again_only_on_a_new_one(work: HostWork) -> None:
-    target = work.server.target(job_base=None)
+    target = work.server.target()
     work.until_ended(work.ask("true"))
     facts = work.shell.probe(target, fresh=False)
     work.until_ended(work.ask("true"))

@@ -29,6 +29,12 @@ FIGURES: Mapping[str, Figure] = {
     "idle_web": Figure("processor time of the web process while nothing happens", unit="%"),
     "idle_worker": Figure("processor time of the worker while nothing happens", unit="%"),
     "job_start": Figure("a job is started over a kept SSH connection"),
+    "start_extra": Figure("a job is started on OpenSSH's server, beyond what a plain true takes there"),
+    "output": Figure("200 MB of a job's output reach Nomos", unit="MB/s"),
+    "output_openssh": Figure("the same by OpenSSH's own client", unit="MB/s"),
+    "followed_nomos": Figure("processor time to follow 50 quiet jobs", unit="%"),
+    "followed_host": Figure("the same on the host, by all that SSH started there", unit="%"),
+    "followed_processes": Figure("processes on the host for each job followed", unit="each"),
     "classify": Figure("one command is classed"),
     "history": Figure("stored history of 1,000 messages → the model's request"),
     "snapshot": Figure("a session of 1,000 messages is opened: the newest 200, over HTTP"),
@@ -70,7 +76,7 @@ class Found:
 
 def table(found: Sequence[Found]) -> str:
     """The figures as lines for a person."""
-    row = "{:<15} {:>9} {:>9} {:>9} {:>9} {:>5} {:>7}  {}".format
+    row = "{:<18} {:>9} {:>9} {:>9} {:>9} {:>5} {:>7}  {}".format
     lines = [row("figure", "min", "p50", "p99", "max", "n", "bar", "what")]
     for one in found:
         data = one.data()

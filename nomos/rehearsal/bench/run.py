@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nomos.clock import Clock
-from nomos.rehearsal.bench import feed, pieces, turns
+from nomos.rehearsal.bench import feed, jobs, pieces, turns
+from nomos.rehearsal.bench.client import NothingCame
 from nomos.rehearsal.bench.figures import FIGURES, Found
 from nomos.rehearsal.bench.rounds import ROUNDS
 from nomos.rehearsal.bench.stage import Stage
@@ -28,6 +29,7 @@ class _Measurement:
 _MEASUREMENTS = (
     _Measurement(frozenset({"classify"}), pieces.classifications, plays=False),
     _Measurement(frozenset({"job_start"}), pieces.job_starts, plays=False),
+    _Measurement(jobs.FIGURES, jobs.hosts, plays=False),
     _Measurement(frozenset({"history"}), pieces.histories, plays=False, long=True),
     _Measurement(frozenset({"idle_web", "idle_worker"}), feed.idle),
     _Measurement(frozenset({"placeholder"}), turns.placeholders),
@@ -61,4 +63,6 @@ def measure(
                 stage.play()
                 playing = True
             found |= {name: Found.of(name, values) for name, values in measurement.measure(stage, rounds).items()}
-    return [found[name] for name in FIGURES if name in wanted]
+    if missing := sorted(frozenset(only) - found.keys()):
+        raise NothingCame(f"{', '.join(missing)}: this needs OpenSSH's sshd and ssh on this machine.")
+    return [found[name] for name in FIGURES if name in wanted & found.keys()]

@@ -35,12 +35,13 @@ def environment(folder: Path) -> dict[str, str]:
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(folder),
         "NOMOS_HOME": str(folder / "nomos"),
-        "NOMOS_BIND": f"127.0.0.1:{_free_port()}",
+        "NOMOS_BIND": f"127.0.0.1:{free_port()}",
         "NOMOS_LOG_LEVEL": "warning",
     }
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A TCP port on loopback that nobody has now."""
     for port in random.sample(_PORTS, 50):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -143,6 +144,12 @@ class Stage:
     def worker(self) -> Part:
         """The worker."""
         return self._parts[1]
+
+    def folder(self, name: str) -> Path:
+        """A new folder for a measurement, gone when all is measured."""
+        folder = self._folder / name
+        folder.mkdir()
+        return folder
 
     def seed(self) -> None:
         """Store the long session, whose id ``long_session`` is from then on. Before ``play``: it holds the store."""
