@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from dataclasses import dataclass
 
+from nomos.actions.consent import Judged, ask_again, changes, judge
+from nomos.actions.windows import open_in, revoke_in
+from nomos.clock import Moment
 from nomos.domain.approvals import Approval, ApprovalKind, ApprovalState, Route, Verdict, already, decide
-from nomos.domain.executions import Risk, State
+from nomos.domain.executions import State
 from nomos.domain.plans import PlanState
 from nomos.domain.sessions import Ending
-from nomos.domain.windows import Scope, Window
-from nomos.errors import InvalidInput
-from nomos.store import approvals, executions, plans, sessions, windows
+from nomos.domain.windows import Ended, Scope
+from nomos.errors import DigestMismatch, InvalidInput
+from nomos.store import approvals, executions, plans, sessions
 from nomos.store.engine import Store
 from nomos.store.transaction import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an answer. ``changed``: it was not taken, because that is not as it was shown any more."""
+
+    approval: Approval
+    changed: str | None = None
 
 
 def settle(
     store: Store,
     approval_id: str,
     verdict: Verdict,
-    now: datetime,
+    moment: Moment,
     *,
     by: str,
     route: Route,
@@ -32,20 +43,28 @@ def settle(
 ) -> Approval:
     """Decide an approval from a button, a notification or the API.
 
+    What changed since it was shown is not approved: the question is withdrawn, and asked anew about what there is now.
+
     :param steps: of a plan, the numbers (from 0) of those that are approved; None approves all.
     :param minutes: how long the assent window stays open. The errors are those of ``domain.approvals.decide``.
     """
-    with store.write(now) as tx:
-        return settle_in(
-            tx, approval_id, verdict, by=by, route=route, digest=digest, scope=scope, note=note, minutes=minutes,
-            steps=steps,
+    judged = judge(store, (approval_id,)) if verdict is Verdict.APPROVE else {}
+    with store.write(moment.now) as tx:
+        outcome = settle_in(
+            tx, approval_id, verdict, moment, judged, by=by, route=route, digest=digest, scope=scope, note=note,
+            minutes=minutes, steps=steps,
         )  # fmt: skip
+    if outcome.changed is not None:  # only now: what was asked anew has to be stored
+        raise DigestMismatch(f"It changed since it was shown: {outcome.changed}. Nothing ran. Look at the card again.")
+    return outcome.approval
 
 
 def settle_in(
     tx: Tx,
     approval_id: str,
     verdict: Verdict,
+    moment: Moment,
+    judged: Judged,
     *,
     by: str,
     route: Route,
@@ -54,8 +73,11 @@ def settle_in(
     note: str | None,
     minutes: int,
     steps: Collection[int] | None = None,
-) -> Approval:
-    """The same, as a part of a larger change (an operator's chat message that reads as an answer)."""
+) -> Outcome:
+    """The same, as a part of a larger change (an operator's chat message that reads as an answer).
+
+    :param judged: what today's rules say of what is asked.
+    """
     session_id = approvals.get(tx.c, approval_id).session_id
     sessions.lock(tx, session_id)
     approval = approvals.get(tx.c, approval_id)
@@ -66,16 +88,19 @@ def settle_in(
     if settled.repeat:
         if plan is not None and steps is not None and plan.approve(steps) != plan:
             raise already(approval)
-        return approval
+        return Outcome(approval)
     approved = verdict is Verdict.APPROVE
+    if approved and (words := changes(tx, approval, judged)):
+        ask_again(tx, approval, words, judged)
+        return Outcome(approvals.get(tx.c, approval.id), "; ".join(words))
     if plan is not None and approved:
         plans.set_steps(tx, plan.approve(steps))
     is_plan = approval.kind is ApprovalKind.PLAN
     window_id: str | None = None
     if approved:
-        window_id = _open_window(tx, approval, settled.scope or Scope.ONCE, by, minutes).id
+        window_id = open_in(tx, approval, settled.scope or Scope.ONCE, moment, by=by, minutes=minutes).id
     else:
-        revoke_in(tx, session_id)
+        revoke_in(tx, session_id, moment, Ended.DENIED)
     if approval.execution_id is not None:
         if approved:
             executions.change(tx, approval.execution_id, state=State.QUEUED, queued_at=tx.at, window_id=window_id)
@@ -85,7 +110,7 @@ def settle_in(
         plans.set_state(tx, approval.plan_id, PlanState.APPROVED if approved else PlanState.DENIED)
     sessions.change(tx, session_id, last_word_at=tx.at, updated_at=tx.at, ending=Ending.NONE)
     sessions.make_due(tx, session_id)
-    return approvals.settle(
+    decided = approvals.settle(
         tx,
         approval,
         ApprovalState.APPROVED if approved else ApprovalState.DENIED,
@@ -96,45 +121,4 @@ def settle_in(
         # An approved command tells its own end; all else the agent can only hear from the decision.
         tells=is_plan or not approved,
     )
-
-
-def _open_window(tx: Tx, approval: Approval, scope: Scope, by: str, minutes: int) -> Window:
-    """Open the session's window, or prolong the open one without taking from it what it granted."""
-    expires_at = tx.at + timedelta(minutes=minutes)
-    before = windows.latest(tx.c, approval.session_id)
-    if before is not None and not before.is_open(tx.at):
-        before = None
-    hosts: tuple[str, ...] = ()
-    if approval.plan_id is not None:
-        hosts = plans.get(tx.c, approval.plan_id).allowed_hosts
-    elif approval.host is not None:
-        hosts = (approval.host,)
-    still_covered = before is not None and before.cover_until is not None and tx.at < before.cover_until
-    old_hosts = before.hosts if before is not None and still_covered else ()
-    if scope is Scope.WINDOW:
-        covered, risk, until = tuple(dict.fromkeys((*old_hosts, *hosts))), Risk.CHANGE, expires_at
-    elif before is not None and still_covered:
-        covered, risk, until = before.hosts, before.risk, before.cover_until or tx.at
-    else:
-        covered, risk, until = (), Risk.READ, tx.at
-    plan_id = approval.plan_id or (before.plan_id if before is not None else None)
-    return windows.open_new(
-        tx,
-        approval.session_id,
-        expires_at=expires_at,
-        by=by,
-        scope=scope,
-        hosts=covered,
-        risk=risk,
-        cover_until=until,
-        plan_id=plan_id,
-    )
-
-
-def revoke_in(tx: Tx, session_id: str) -> bool:
-    """Close the session's window if it is open. True if it was."""
-    window = windows.latest(tx.c, session_id)
-    if window is None or not window.is_open(tx.at):
-        return False
-    windows.change(tx, window, revoked_at=tx.at)
-    return True
+    return Outcome(decided)

@@ -20,6 +20,8 @@ from nomos.store.transaction import Tx
 def edit_command(store: Store, approval_id: str, command: str, digest: str, now: datetime) -> Approval:
     """Put another command in the place of the one that waits. The same command again changes nothing.
 
+    The new digest binds the hosts as they were shown: if they are not the same any more, the decision says so.
+
     :param digest: what the operator was shown. :raises NotFound: there is no such approval of a command.
     :raises AlreadyDecided, Withdrawn: it is not asked any more. :raises DigestMismatch: something else was shown.
     :raises InvalidInput: no card can show the command.
@@ -34,7 +36,8 @@ def edit_command(store: Store, approval_id: str, command: str, digest: str, now:
             return approval
         _check(approval, digest)
         proposed = before.command if before.asked is None else before.asked
-        after = command_digest(approval.session_id, approval.host, command, verdict.asks_as)
+        (identity,) = approval.bound
+        after = command_digest(approval.session_id, identity.digest, command, verdict.asks_as)
         executions.change(
             tx, before.id, command=command, risk=verdict.asks_as, risk_why=verdict.why, digest=after,
             asked=None if command == proposed else proposed,
@@ -63,8 +66,9 @@ def edit_step(store: Store, approval_id: str, number: int, command: str, digest:
         steps[number] = steps[number].edit(command, verdict.asks_as, verdict.why)
         plan = replace(plan, steps=tuple(steps))
         plans.set_steps(tx, plan)
+        identities = {identity.name: identity.digest for identity in approval.bound}
         return approvals.edit(
-            tx, approval, command=None, risk=plan.risk, risk_why=plan.risk_why, digest=plan_digest(plan),
+            tx, approval, command=None, risk=plan.risk, risk_why=plan.risk_why, digest=plan_digest(plan, identities),
             scopes=scopes_for(ApprovalKind.PLAN, plan.risk), drift=None,
         )  # fmt: skip
 

@@ -6,11 +6,13 @@ import dataclasses
 import re
 from datetime import datetime
 
+from nomos.actions.consent import may_start, withdraw
 from nomos.clock import Moment
 from nomos.domain.approvals import ApprovalKind, scopes_for
 from nomos.domain.digests import command_digest
 from nomos.domain.drift import drift
 from nomos.domain.executions import ENDED, LONGEST_INPUT, UNDER_WAY, Execution, Risk, State
+from nomos.domain.hosts import Host
 from nomos.domain.quiet import asks_for_secret
 from nomos.domain.telling import STOPPED_CALL
 from nomos.domain.windows import gate
@@ -28,7 +30,7 @@ def request(
     claim: Claim,
     message_id: str,
     block_id: str,
-    now: datetime,
+    moment: Moment,
     *,
     host: str,
     command: str,
@@ -43,7 +45,7 @@ def request(
     :raises Conflict: the operator pressed Stop.
     """
     verdict = classify(command)
-    with store.write(now) as tx:
+    with store.write(moment.now) as tx:
         sessions.check(tx, claim)
         block = messages.get_block(tx.c, block_id)
         if block.execution_id is not None:
@@ -52,12 +54,17 @@ def request(
             raise Conflict(STOPPED_CALL)
         if re.search("[\x00\ud800-\udfff]", command):
             raise InvalidInput("The command holds a NUL or half a character, which no card can show. Nothing was run.")
-        if hosts.by_name(tx.c, host) is None:
+        place = hosts.by_name(tx.c, host)
+        if place is None:
             known = ", ".join(other.name for other in hosts.every(tx.c)) or "none"
             raise InvalidInput(f"There is no host called {host}. Known hosts: {known}. Nothing was run.", field="host")
         window = windows.latest(tx.c, claim.session_id)
         plan = None if window is None or window.plan_id is None else plans.get(tx.c, window.plan_id)
-        opened = gate(risk=verdict.asks_as, host=host, command=command, window=window, plan=plan, now=now)
+        identity = place.identity
+        opened = gate(
+            risk=verdict.asks_as, host=host, identity=identity.digest, command=command, window=window, plan=plan,
+            moment=moment,
+        )  # fmt: skip
         execution = Execution(
             id=executions.new_id(),
             session_id=claim.session_id,
@@ -69,9 +76,11 @@ def request(
             risk=verdict.asks_as,
             risk_why=verdict.why,
             state=State.QUEUED if opened.runs else State.WAITING,
-            digest=command_digest(claim.session_id, host, command, verdict.asks_as),
+            digest=command_digest(
+                claim.session_id, identity.digest, command, verdict.asks_as, plan_id=opened.plan_id, step=opened.step
+            ),
             asynchronous=asynchronous,
-            queued_at=now if opened.runs else None,
+            queued_at=tx.at if opened.runs else None,
             plan_id=opened.plan_id,
             parallel=opened.parallel,
         )
@@ -86,6 +95,7 @@ def request(
                 title=f"Run on {host}",
                 reason=reason,
                 digest=execution.digest,
+                bound=(identity,),
                 scopes=scopes_for(ApprovalKind.COMMAND, verdict.asks_as),
                 execution_id=execution.id,
                 command=command,
@@ -115,14 +125,28 @@ def _take(tx: Tx, claim: ExecutionClaim) -> Execution:
     return executions.check(tx, claim)
 
 
-def begin(store: Store, claim: ExecutionClaim, boot: str, now: datetime) -> Execution:
+def begin(store: Store, claim: ExecutionClaim, boot: str, moment: Moment) -> Host | None:
     """Note that the job is about to be sent, and which boot the host was in: from here on it may have been started.
 
+    Once more before a start that the host never saw: hours may lie between.
+
+    :returns: the host as it was checked against what was allowed, to send the job to. None: it is not what was
+        allowed, or not allowed any more; the execution is withdrawn, and its session is due.
     :raises ClaimLost: another worker has it.
     """
-    with store.write(now) as tx:
-        _take(tx, claim)
-        return executions.change(tx, claim.execution_id, state=State.STARTING, host_boot=boot)
+    with store.read() as connection:
+        command = executions.get(connection, claim.execution_id).command
+    verdict = classify(command)
+    with store.write(moment.now) as tx:
+        execution = _take(tx, claim)
+        host, why = may_start(tx, execution, verdict, moment)
+        if host is None:
+            withdraw(tx, execution, why)
+            executions.release(tx, claim)
+            sessions.make_due(tx, execution.session_id)
+        elif execution.state is State.QUEUED:
+            executions.change(tx, claim.execution_id, state=State.STARTING, host_boot=boot)
+        return host
 
 
 def running(store: Store, claim: ExecutionClaim, now: datetime) -> Execution:

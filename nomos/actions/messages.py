@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from nomos.actions.approvals import settle_in
+from nomos.actions.consent import Judged, judge
 from nomos.actions.sessions import short_title
+from nomos.clock import Moment
 from nomos.domain import telling
 from nomos.domain.approvals import Approval, ApprovalState, Route, Verdict
 from nomos.domain.assent import Reading, read
@@ -19,8 +19,9 @@ from nomos.store.transaction import Tx
 
 
 def send(
-    store: Store, session_id: str, client_id: str, text: str, now: datetime, *, by: str, minutes: int, may_decide: bool
-) -> Message:
+    store: Store, session_id: str, client_id: str, text: str, moment: Moment, *, by: str, minutes: int,
+    may_decide: bool,
+) -> Message:  # fmt: skip
     """Store the operator's message and make the session due.
 
     The same ``client_id`` with the same text again gives the same message and changes nothing. A message that reads
@@ -29,7 +30,8 @@ def send(
 
     :raises NotFound: no such session. :raises ClientIdReused: the id stands for another text.
     """
-    with store.write(now) as tx:
+    judged = _judge_pending(store, session_id) if may_decide and read(text) is Reading.ASSENT else {}
+    with store.write(moment.now) as tx:
         sessions.lock(tx, session_id)
         before = messages.by_client_id(tx.c, session_id, client_id)
         if before is not None:
@@ -41,13 +43,18 @@ def send(
         message = messages.add(tx, session_id, Role.OPERATOR, origin, text=text, client_id=client_id)
         if not sessions.titled_by_operator(tx.c, session_id) and message.position == 1:
             sessions.change(tx, session_id, title=short_title(text))
-        sessions.change(tx, session_id, last_word_at=now, updated_at=now, ending=Ending.NONE)
+        sessions.change(tx, session_id, last_word_at=tx.at, updated_at=tx.at, ending=Ending.NONE)
         if answer is not None:
             approval_id, verdict = answer
-            settle_in(
-                tx, approval_id, verdict, by=by, route=Route.CHAT, digest=None, scope=None,
+            outcome = settle_in(
+                tx, approval_id, verdict, moment, judged, by=by, route=Route.CHAT, digest=None, scope=None,
                 note=text if verdict is Verdict.DENY else None, minutes=minutes,
             )  # fmt: skip
+            if outcome.changed is not None:
+                messages.add(
+                    tx, session_id, Role.EVENT, Origin.DECISION, text=telling.changed_since_shown(outcome.changed),
+                    code="changed_since_shown",
+                )  # fmt: skip
         elif _assents_to_destruction(tx, session_id, text):
             messages.add(
                 tx, session_id, Role.EVENT, Origin.DECISION, text=telling.destroy_needs_card(),
@@ -55,6 +62,12 @@ def send(
             )  # fmt: skip
         sessions.make_due(tx, session_id)
         return message
+
+
+def _judge_pending(store: Store, session_id: str) -> Judged:
+    with store.read() as connection:
+        pending = approvals.of_session(connection, session_id, ApprovalState.PENDING)
+    return judge(store, tuple(approval.id for approval in pending))
 
 
 def _answer(tx: Tx, session_id: str, text: str) -> tuple[str, Verdict] | None:

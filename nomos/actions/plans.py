@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from nomos.domain.approvals import ApprovalKind, ApprovalState, scopes_for
+from nomos.domain.hosts import Identity
 from nomos.domain.plans import Plan, PlanState, Step, plan_digest
 from nomos.errors import InvalidInput
 from nomos.risk import classify
@@ -41,8 +42,12 @@ def propose(
         sessions.check(tx, claim)
         if not drafts:
             raise InvalidInput("The plan has no steps. Nothing was asked.")
+        identities: dict[str, Identity] = {}
         for draft in drafts:
-            if hosts.by_name(tx.c, draft.host) is None:
+            place = hosts.by_name(tx.c, draft.host)
+            if place is not None:
+                identities[place.name] = place.identity
+            else:
                 known = ", ".join(host.name for host in hosts.every(tx.c)) or "none"
                 raise InvalidInput(f"There is no host called {draft.host}. Known hosts: {known}. Nothing was asked.")
         _withdraw_open(tx, claim.session_id)
@@ -69,7 +74,8 @@ def propose(
             risk_why=plan.risk_why,
             title=goal,
             reason=verify,
-            digest=plan_digest(plan),
+            digest=plan_digest(plan, {name: identity.digest for name, identity in identities.items()}),
+            bound=tuple(identities.values()),
             scopes=scopes_for(ApprovalKind.PLAN, plan.risk),
             plan_id=plan.id,
         )

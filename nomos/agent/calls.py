@@ -81,7 +81,7 @@ class Calls:
 
     def _run(self, claim: Claim, heart: Heart, block: Block, call: CommandTool) -> None:
         execution = execution_actions.request(
-            self.store, claim, block.message_id, block.id, self.clock.now(), host=call.host,
+            self.store, claim, block.message_id, block.id, self.clock.moment(), host=call.host,
             command=call.command_text(), reason=call.why, asynchronous=call.asynchronous,
         )  # fmt: skip
         if execution.state is not State.WAITING and not execution.asynchronous:

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from nomos.domain.drift import Drift
 from nomos.domain.executions import Risk
+from nomos.domain.hosts import Identity
 from nomos.domain.windows import Scope
 from nomos.errors import AlreadyDecided, DigestMismatch, InvalidInput, Withdrawn
 
@@ -58,7 +59,9 @@ class Approval:
     """A question about one command (``execution_id``) or one plan (``plan_id``). ``digest`` binds what is shown.
 
     ``risk_why``: the classifier's reason for the risk; of a plan, that of its strictest step. ``drift``: the step of
-    the approved plan that the command is close to.
+    the approved plan that the command is close to. ``bound``: each host as it was when asked; the digest covers it.
+    ``changed``: what was different from an earlier question in whose place this one was asked. ``used_at``: when the
+    command that it allows was started.
     """
 
     id: str
@@ -82,6 +85,9 @@ class Approval:
     note: str | None = None
     risk_why: str = ""
     drift: Drift | None = None
+    bound: tuple[Identity, ...] = ()
+    changed: str | None = None
+    used_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

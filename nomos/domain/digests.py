@@ -1,4 +1,4 @@
-"""Digests: what binds an approval to the exact bytes that were shown."""
+"""Digests: what binds an approval to the exact bytes that were shown, and to the machine that they go to."""
 
 from __future__ import annotations
 
@@ -14,6 +14,22 @@ def digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
-def command_digest(session_id: str, host: str, command: str, risk: str) -> str:
-    """The digest of one command on one host, as an approval card shows it."""
-    return digest({"session": session_id, "host": host, "command": command, "risk": risk})
+def command_digest(
+    session_id: str, identity: str, command: str, risk: str, *, plan_id: str | None = None, step: int | None = None
+) -> str:
+    """The digest of one command, as an approval card shows it and as it is checked again when it starts.
+
+    :param identity: the digest of the host's ``Identity``. :param plan_id: the plan under whose window it runs, and
+    :param step: the number (from 0) of the step that it is, where it is one.
+    """
+    return digest(
+        {
+            "kind": "command",
+            "session": session_id,
+            "host": identity,
+            "command": command,
+            "risk": risk,
+            "plan": plan_id,
+            "step": step,
+        }
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from nomos.domain.digests import digest
 from nomos.errors import InvalidInput
 
 
@@ -18,6 +19,48 @@ class HostState(StrEnum):
     REACHABLE = "reachable"
     UNREACHABLE = "unreachable"
     KEY_CHANGED = "key_changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which machine a command goes to, and as whom: what an approval binds of a host.
+
+    ``host_key`` is the trusted key as ``"<type> <base64>"`` and ``fingerprint`` its digest; None where none is trusted.
+    """
+
+    id: str
+    name: str
+    user: str
+    address: str
+    port: int
+    host_key: str | None
+    fingerprint: str | None
+
+    @property
+    def digest(self) -> str:
+        """What stands for all of it in other digests, and in a window."""
+        return digest(
+            {
+                "id": self.id,
+                "name": self.name,
+                "user": self.user,
+                "address": self.address,
+                "port": self.port,
+                "host_key": self.host_key,
+            }
+        )
+
+    def changes(self, now: Identity) -> tuple[str, ...]:
+        """What is different ``now``, in words for the operator; nothing where it is the same machine and user."""
+        key = f"its host key was {self.fingerprint or 'not trusted'} and is {now.fingerprint or 'not trusted'} now"
+        there = f"its address was {self.address}:{self.port} and is {now.address}:{now.port} now"
+        found = (
+            (self.id != now.id, "it is another entry of the inventory"),
+            ((self.address, self.port) != (now.address, now.port), there),
+            (self.user != now.user, f"its user was {self.user} and is {now.user} now"),
+            (self.host_key != now.host_key, key),
+        )
+        return tuple(f"{self.name}: {words}" for differs, words in found if differs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +90,11 @@ class Host:
     testing: bool = False
     practice: bool = False
     interpreter: str | None = None
+
+    @property
+    def identity(self) -> Identity:
+        """What an approval binds of it."""
+        return Identity(self.id, self.name, self.user, self.address, self.port, self.host_key, self.fingerprint)
 
 
 def parse_address(text: str) -> tuple[str, str, int]:

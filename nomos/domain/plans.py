@@ -106,18 +106,41 @@ class Plan:
             raise InvalidInput(f"steps: the steps have the numbers 0 to {last}. Nothing was decided.", field="steps")
         return replace(self, steps=tuple(replace(step, approved=n in numbers) for n, step in enumerate(self.steps)))
 
+    def number_of(self, host: str, command: str) -> int | None:
+        """The number (from 0) of the first approved step with exactly these bytes on exactly this host."""
+        same = (n for n, s in enumerate(self.steps) if s.approved and s.host == host and s.command == command)
+        return next(same, None)
+
     def step_for(self, host: str, command: str) -> Step | None:
         """The first approved step with exactly these bytes on exactly this host."""
-        return next((step for step in self.allowed if step.host == host and step.command == command), None)
+        number = self.number_of(host, command)
+        return None if number is None else self.steps[number]
 
 
-def plan_digest(plan: Plan) -> str:
-    """The digest over everything that the plan's card shows."""
+def plan_digest(plan: Plan, identities: Mapping[str, str]) -> str:
+    """The digest over everything that the plan's card shows.
+
+    :param identities: the digest of each of its hosts' ``Identity``, by name.
+    """
     return digest(
         {
+            "kind": "plan",
             "session": plan.session_id,
+            "plan": plan.id,
             "goal": plan.goal,
             "verify": plan.verify,
-            "steps": [[step.host, step.command, step.risk, step.why, step.undo, step.parallel] for step in plan.steps],
+            "steps": [
+                [
+                    number,
+                    step.host,
+                    identities.get(step.host),
+                    step.command,
+                    step.risk,
+                    step.why,
+                    step.undo,
+                    step.parallel,
+                ]
+                for number, step in enumerate(plan.steps)
+            ],
         }
     )

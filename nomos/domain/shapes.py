@@ -130,6 +130,18 @@ def approval(value: Approval) -> dict[str, Any]:
         "decided_by": value.decided_by,
         "route": value.route,
         "note": value.note,
+        "hosts": [
+            {
+                "name": host.name,
+                "user": host.user,
+                "address": host.address,
+                "port": host.port,
+                "fingerprint": host.fingerprint,
+            }
+            for host in value.bound
+        ],
+        "changed": value.changed,
+        "used_at": time(value.used_at),
         "risk_why": value.risk_why,
         "drift": None if value.drift is None else asdict(value.drift),
     }
@@ -174,7 +186,8 @@ def window(value: Window | None, now: datetime) -> dict[str, Any] | None:
         "open": value.is_open(now),
         "opened_at": time(value.opened_at),
         "expires_at": time(value.expires_at),
-        "revoked_at": time(value.revoked_at),
+        "ended_at": time(value.ended_at),
+        "ended_why": value.ended_why,
         "opened_by": value.opened_by,
         "scope": value.scope,
         "covers": {

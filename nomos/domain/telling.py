@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from nomos.domain.approvals import Approval, Verdict
 from nomos.domain.executions import Execution, State
 from nomos.domain.plans import Plan, Step
+from nomos.domain.windows import Window
 
 RESULT_CHARACTERS = 16_000  # of output in one tool result
 EVENT_CHARACTERS = 6_000  # of output in one event message
+RECEIPT_CHARACTERS = 200  # of a command in the receipt of a window; its card has all of it
+RECEIPT_LINES = 50
 _PREFIX = "Nomos event, not the operator's words: "
 
 
@@ -90,6 +94,8 @@ def execution_ended(execution: Execution, output: str) -> str:
         content["meaning"] = "it may or may not have taken effect: check before you run anything again"
     if execution.state is State.UNREACHABLE:
         content["meaning"] = "it was never started"
+    if execution.state is State.WITHDRAWN:
+        content["meaning"] = "it was never started, and will not be: if it is still needed, ask for it anew"
     return _event(content)
 
 
@@ -142,6 +148,35 @@ def approval_decided(approval: Approval, verdict: Verdict) -> str:
             "host": approval.host,
             "verdict": str(verdict),
             "note": approval.note,
+        }
+    )
+
+
+def window_ended(window: Window, at: datetime, why: str, used: Sequence[Execution]) -> str:
+    """The receipt of an assent window: from when to when it was open, why it ended, and what ran under it."""
+    ran = [
+        {"execution": e.id, "host": e.host, "command": clip(e.command, RECEIPT_CHARACTERS), "state": str(e.state)}
+        for e in used[:RECEIPT_LINES]
+    ]
+    content: dict[str, Any] = {
+        "event": "window_ended",
+        "opened": window.opened_at.isoformat(timespec="seconds"),
+        "ended": at.isoformat(timespec="seconds"),
+        "why": why,
+        "used": ran,
+    }
+    if len(used) > RECEIPT_LINES:
+        content["more"] = len(used) - RECEIPT_LINES
+    return _event(content)
+
+
+def changed_since_shown(changed: str) -> str:
+    """The operator assented in chat to something that is not as it was shown any more."""
+    return _event(
+        {
+            "event": "changed_since_shown",
+            "detail": f"The operator's words read as assent, but it changed since it was shown: {changed}. "
+            "Nothing was started. The operator is asked again.",
         }
     )
 

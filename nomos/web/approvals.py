@@ -50,7 +50,7 @@ def decide(approval_id: str) -> dict[str, Any]:
         web().store,
         checked_id(approval_id, "approval"),
         form.verdict,
-        web().now(),
+        web().clock.moment(),
         by=who.name,
         route=Route.API if who.by_token else Route.BUTTON,
         digest=form.digest,

@@ -27,7 +27,7 @@ def create(session_id: str) -> tuple[dict[str, Any], int]:
         checked_id(session_id),
         form.client_id,
         parsing.message_text(form.text),
-        web().now(),
+        web().clock.moment(),
         by=who.name,
         minutes=web().assent_minutes,
         may_decide=bool(who.scopes & {"decide", "admin"}),

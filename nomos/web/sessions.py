@@ -93,13 +93,16 @@ def stop(session_id: str) -> tuple[dict[str, Any], int]:
 def extend(session_id: str) -> dict[str, Any]:
     """Extend the assent window, or reopen it."""
     form = parsing.body(parsing.WindowMinutes)
-    value = window_actions.extend(web().store, checked_id(session_id), form.minutes, web().now(), by=actor().name)
+    value = window_actions.extend(web().store, checked_id(session_id), form.minutes, web().clock.moment(), by=actor().name)
     return {"window": shapes.window(value, web().now())}
 
 
 @bp.delete("/<session_id>/window")
 @allow("decide")
 def revoke(session_id: str) -> dict[str, Any]:
-    """Revoke the assent window."""
-    value = window_actions.revoke(web().store, checked_id(session_id), web().now())
-    return {"window": shapes.window(value, web().now())}
+    """Revoke the assent window. ``still_running``: the commands that go on all the same, until somebody stops them."""
+    value, running = window_actions.revoke(web().store, checked_id(session_id), web().clock.moment())
+    return {
+        "window": shapes.window(value, web().now()),
+        "still_running": [shapes.execution(execution) for execution in running],
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from nomos.actions import turns
+from nomos.actions import turns, windows
 from nomos.actions.turns import Turn
 from nomos.agent.turn import TurnRunner
 from nomos.clock import Clock
@@ -29,7 +29,8 @@ class Continuations:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="turn")
 
     def tick(self) -> None:
-        """Begin every turn that is due, as far as there is room."""
+        """End the windows that are over, then begin every turn that is due, as far as there is room."""
+        windows.close_over(self._store, self._clock.moment())
         while self._free.acquire(blocking=False):
             went_on = False
             try:

@@ -135,10 +135,11 @@ class Executions:
                 return
             if execution.state in {State.QUEUED, State.STARTING}:
                 host = self._look(host)
-                status = self._start(claim, execution, host)
+                started = self._start(claim, execution, host)
             else:
-                status = self._shell.status(target(host), execution.id)
-            self._follow(claim, execution, host, status)
+                started = host, self._shell.status(target(host), execution.id)
+            if started is not None:
+                self._follow(claim, execution, *started)
             self._faults.pop(execution.id, None)
         except HostFault as fault:
             self._host_failed(claim, host, fault)
@@ -153,8 +154,11 @@ class Executions:
             latency_ms=facts.latency_ms,
         )  # fmt: skip
 
-    def _start(self, claim: ExecutionClaim, execution: Execution, host: Host) -> JobStatus:
-        """Send the job, or find it where it was sent before. The boot identity is stored before anything is sent."""
+    def _start(self, claim: ExecutionClaim, execution: Execution, host: Host) -> tuple[Host, JobStatus] | None:
+        """Send the job, or find it where it was sent before. The boot identity is stored before anything is sent.
+
+        None: it may not be started, and was withdrawn. The job goes to the host as it was checked, not as it was read.
+        """
         place = target(host)
         boot = host.boot or ""
         if execution.state is State.STARTING:
@@ -162,15 +166,15 @@ class Executions:
                 sent_in = executions.host_boot(connection, execution.id)
             status = self._shell.status(place, execution.id)
             if status.state is not JobState.MISSING:
-                return status
+                return host, status
             if sent_in != status.boot:
-                return JobStatus(
-                    JobState.UNKNOWN, status.boot, why="the host has restarted since, and the job's folder is gone"
-                )
-        else:
-            actions.begin(self._store, claim, boot, self._clock.now())
+                why = "the host has restarted since, and the job's folder is gone"
+                return host, JobStatus(JobState.UNKNOWN, status.boot, why=why)
+        checked = actions.begin(self._store, claim, boot, self._clock.moment())
+        if checked is None:
+            return None
         limits = replace(self._limits, stdin=execution.risk is not Risk.READ)
-        return self._shell.start(place, execution.id, execution.command, limits)
+        return checked, self._shell.start(target(checked), execution.id, execution.command, limits)
 
     def _follow(self, claim: ExecutionClaim, execution: Execution, host: Host, status: JobStatus) -> None:
         """Hand the output over as it comes, see to cancellation, and store the end."""

@@ -74,7 +74,7 @@ class Scene:
     def say(self, words: str, *, client_id: str | None = None, may_decide: bool = True) -> Message:
         """The operator writes."""
         return messages.send(
-            self.store, self.session_id, client_id or uuid.uuid4().hex, words, self.clock.now(), by="ada",
+            self.store, self.session_id, client_id or uuid.uuid4().hex, words, self.clock.moment(), by="ada",
             minutes=MINUTES, may_decide=may_decide,
         )  # fmt: skip
 
@@ -101,7 +101,7 @@ class Scene:
         """The agent calls ``run``, and the execution is stored."""
         (block,) = self.accept(turn, reply(call(host=HOST, command=command, reason="because")))
         execution = executions.request(
-            self.store, turn.claim, turn.message.id, block.id, self.clock.now(), host=HOST, command=command,
+            self.store, turn.claim, turn.message.id, block.id, self.clock.moment(), host=HOST, command=command,
             reason="because", asynchronous=asynchronous,
         )  # fmt: skip
         return block, execution
@@ -131,7 +131,7 @@ class Scene:
     def decide(self, approval: Approval, verdict: Verdict = Verdict.APPROVE, scope: Scope | None = None) -> Approval:
         """The operator presses a button."""
         return approvals.settle(
-            self.store, approval.id, verdict, self.clock.now(), by="ada", route=Route.BUTTON, digest=approval.digest,
+            self.store, approval.id, verdict, self.clock.moment(), by="ada", route=Route.BUTTON, digest=approval.digest,
             scope=scope, minutes=MINUTES,
         )  # fmt: skip
 
@@ -148,7 +148,7 @@ class Scene:
         """A worker takes an execution and starts it."""
         taken = self.take()
         assert taken is not None
-        executions.begin(self.store, taken[0], "boot", self.clock.now())
+        assert executions.begin(self.store, taken[0], "boot", self.clock.moment()) is not None
         executions.running(self.store, taken[0], self.clock.now())
         return taken[0]
 

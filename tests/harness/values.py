@@ -14,6 +14,8 @@ from nomos.domain.windows import Scope, Window
 NOW = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
 EXECUTION_ID = "3b1c6f0e-0000-4000-8000-000000000001"
 MINUTE = timedelta(minutes=1)
+TICKS = 1000.0  # what the boot clock shows at NOW
+IDENTITY = "i" * 64  # the digest of what ``nas`` is
 
 
 def execution(state: State = State.SUCCEEDED, **changes: Any) -> Execution:
@@ -49,5 +51,6 @@ def window(**changes: Any) -> Window:
     value = Window(
         id="w", session_id="s", opened_at=NOW, expires_at=NOW + 30 * MINUTE, opened_by="ada", scope=Scope.WINDOW,
         hosts=("nas",), risk=Risk.CHANGE, cover_until=NOW + 30 * MINUTE, plan_id="p",
+        expires_ticks=TICKS + 1800, boot="boot", bound={"nas": IDENTITY}, plan_bound={"nas": IDENTITY},
     )  # fmt: skip
     return dataclasses.replace(value, **changes)

@@ -96,7 +96,7 @@ def test_an_approval_opens_the_window_for_thirty_minutes_from_the_decision(scene
 def test_a_revoked_window_lets_nothing_more_run_unasked(scene: Scene) -> None:
     ask(scene, CHANGE)
     scene.say("yes")
-    windows.revoke(scene.store, scene.session_id, scene.clock.now())
+    windows.revoke(scene.store, scene.session_id, scene.clock.moment())
     turn = scene.must_turn()
     _, execution = scene.run(turn, CHANGE)
     assert execution.state == "waiting"

@@ -133,7 +133,7 @@ def test_an_orderly_end_gives_claims_back_at_once(scene: Scene) -> None:
     second = scene.take("worker-2")
     assert second is not None
     with pytest.raises(ClaimLost):
-        execution_actions.begin(scene.store, first[0], "boot", scene.clock.now())
+        execution_actions.begin(scene.store, first[0], "boot", scene.clock.moment())
     with pytest.raises(ClaimLost):
         scene.accept(turn, reply(text("late")))
 
@@ -157,7 +157,7 @@ def test_nothing_is_written_under_a_turns_old_claim(scene: Scene) -> None:
         lambda: turns.put_off(store, claim, message_id, scene.clock.moment(), 1.0, "late"),
         lambda: turns.end(store, claim, message_id, MessageStatus.DONE, Ending.TALK, now),
         lambda: execution_actions.request(
-            store, claim, message_id, block.id, now, host=HOST, command=READ, reason="late", asynchronous=False
+            store, claim, message_id, block.id, scene.clock.moment(), host=HOST, command=READ, reason="late", asynchronous=False
         ),
         lambda: plan_actions.propose(
             store, claim, message_id, block.id, now, goal="late", verify="", drafts=[Draft(HOST, READ, "")]
@@ -179,7 +179,7 @@ def test_nothing_is_written_under_an_executions_old_claim(scene: Scene) -> None:
     before = scene.snapshot()
     store, claim, now = scene.store, first[0], scene.clock.now()
     writes: list[Callable[[], object]] = [
-        lambda: execution_actions.begin(store, claim, "boot", now),
+        lambda: execution_actions.begin(store, claim, "boot", scene.clock.moment()),
         lambda: execution_actions.running(store, claim, now),
         lambda: execution_actions.note(store, claim, "late", now),
         lambda: execution_actions.note_question(store, claim, "late?", now),
@@ -324,7 +324,7 @@ def test_the_count_of_continuations_bounds_the_machine_until_the_operator_extend
         turn = scene.turn(limits=limits)
     assert turn is None
     assert scene.snapshot().session.state is SessionState.PARKED
-    windows.extend(scene.store, scene.session_id, 30, scene.clock.now(), by="ada")
+    windows.extend(scene.store, scene.session_id, 30, scene.clock.moment(), by="ada")
     again = scene.turn(limits=limits)
     assert again is not None
     assert again.message.origin is Origin.CONTINUATION

@@ -57,7 +57,7 @@ def test_nothing_is_queued_after_a_stop(scene: Scene) -> None:
     stop(scene)
     with pytest.raises(Conflict, match="pressed Stop"):
         execution_actions.request(
-            scene.store, turn.claim, turn.message.id, block.id, scene.clock.now(), host=HOST, command=READ,
+            scene.store, turn.claim, turn.message.id, block.id, scene.clock.moment(), host=HOST, command=READ,
             reason="x", asynchronous=False,
         )  # fmt: skip
     assert scene.snapshot().executions == ()

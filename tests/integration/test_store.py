@@ -89,7 +89,7 @@ def test_a_command_that_cannot_be_shown_as_it_is_is_refused(scene: Scene, comman
     before = seq(scene.store)
     with pytest.raises(InvalidInput, match="Nothing was run"):
         execution_actions.request(
-            scene.store, turn.claim, turn.message.id, block.id, scene.clock.now(), host=HOST, command=command,
+            scene.store, turn.claim, turn.message.id, block.id, scene.clock.moment(), host=HOST, command=command,
             reason="x", asynchronous=False,
         )  # fmt: skip
     assert seq(scene.store) == before
@@ -217,7 +217,7 @@ def test_one_call_cannot_start_two_commands(scene: Scene) -> None:
     turn = scene.must_turn()
     block, execution = scene.run(turn, READ)
     again = execution_actions.request(
-        scene.store, turn.claim, turn.message.id, block.id, scene.clock.now(), host=HOST, command=READ,
+        scene.store, turn.claim, turn.message.id, block.id, scene.clock.moment(), host=HOST, command=READ,
         reason="again", asynchronous=False,
     )  # fmt: skip
     assert again == execution
@@ -234,7 +234,7 @@ def test_what_there_is_not_is_not_found(scene: Scene) -> None:
                 look(connection, "0" * 36)
     with pytest.raises(NotFound):
         message_actions.send(
-            scene.store, "0" * 36, "c", "hi", scene.clock.now(), by="ada", minutes=30, may_decide=True
+            scene.store, "0" * 36, "c", "hi", scene.clock.moment(), by="ada", minutes=30, may_decide=True
         )  # fmt: skip
 
 

@@ -161,11 +161,11 @@ class Machine(RuleBasedStateMachine):
 
     @rule(minutes=st.integers(1, 60))
     def extend(self, minutes: int) -> None:
-        windows.extend(self.scene.store, self.scene.session_id, minutes, self.scene.clock.now(), by="ada")
+        windows.extend(self.scene.store, self.scene.session_id, minutes, self.scene.clock.moment(), by="ada")
 
     @rule()
     def revoke(self) -> None:
-        windows.revoke(self.scene.store, self.scene.session_id, self.scene.clock.now())
+        windows.revoke(self.scene.store, self.scene.session_id, self.scene.clock.moment())
 
     @rule(with_executions=st.booleans())
     def stop(self, with_executions: bool) -> None:
@@ -232,7 +232,7 @@ class Machine(RuleBasedStateMachine):
         for block, command in zip(blocks, commands, strict=True):
             try:
                 execution = executions.request(
-                    scene.store, turn.claim, turn.message.id, block.id, now, host="nas", command=command,
+                    scene.store, turn.claim, turn.message.id, block.id, scene.clock.moment(), host="nas", command=command,
                     reason="because", asynchronous=asynchronous,
                 )  # fmt: skip
             except Conflict as stopped:
@@ -278,7 +278,8 @@ class Machine(RuleBasedStateMachine):
         claim, execution = found
         now = self.scene.clock.now()
         if execution.state is State.QUEUED:
-            executions.begin(self.scene.store, claim, "boot", now)
+            if executions.begin(self.scene.store, claim, "boot", self.scene.clock.moment()) is None:
+                return
             executions.running(self.scene.store, claim, now)
         self.following = claim
 

@@ -17,7 +17,7 @@ from tests.harness.values import MINUTE, NOW, execution, window
 LIMITS = Limits(assent_minutes=30, max_continuations=3)
 READ = execution()
 CHANGE = execution(risk=Risk.CHANGE)
-CLOSED = window(revoked_at=NOW)
+CLOSED = window(ended_at=NOW)
 SLEEP = Decision(Wake.SLEEP)
 PARK = Decision(Wake.PARK)
 GO_ON = Decision(Wake.RUN, Origin.CONTINUATION)

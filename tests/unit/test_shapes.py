@@ -92,7 +92,7 @@ def test_window() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "is_open"), [({}, True), ({"revoked_at": NOW}, False), ({"expires_at": NOW}, False)]
+    ("changes", "is_open"), [({}, True), ({"ended_at": NOW}, False), ({"expires_at": NOW}, False)]
 )
 def test_a_window_is_open_or_not(changes: dict[str, Any], is_open: bool) -> None:
     shape = shapes.window(window(**changes), NOW)

@@ -22,13 +22,13 @@ def ask(
     return gate(risk=risk, host=host, command=command, window=win, plan=the_plan, now=now)
 
 
-@pytest.mark.parametrize("win", [None, window(), window(revoked_at=NOW), window(expires_at=NOW - MINUTE)])
+@pytest.mark.parametrize("win", [None, window(), window(ended_at=NOW), window(expires_at=NOW - MINUTE)])
 def test_what_only_reads_runs_at_once(win: Window | None) -> None:
     assert ask(Risk.READ, win).runs
 
 
 @pytest.mark.parametrize("risk", [Risk.CHANGE, Risk.DESTROY])
-@pytest.mark.parametrize("win", [None, window(revoked_at=NOW), window(expires_at=NOW), window(expires_at=NOW - MINUTE)])
+@pytest.mark.parametrize("win", [None, window(ended_at=NOW), window(expires_at=NOW), window(expires_at=NOW - MINUTE)])
 @pytest.mark.parametrize("command", ["touch x", NAMED, "reload"])
 def test_without_an_open_window_all_else_asks(risk: Risk, win: Window | None, command: str) -> None:
     assert not ask(risk, win, command=command).runs
