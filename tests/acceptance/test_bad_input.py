@@ -309,6 +309,8 @@ SCOPED = [
     ("GET", "/events?after=0", "events"),
     ("POST", "/sessions", "chat"),
     ("PUT", f"/approvals/{NOBODY}/decision", "decide"),
+    ("PUT", f"/approvals/{NOBODY}/command", "decide"),
+    ("PUT", f"/approvals/{NOBODY}/steps/0", "decide"),
     ("PUT", f"/sessions/{NOBODY}/window", "decide"),
     ("POST", "/hosts", "admin"),
 ]
