@@ -235,7 +235,12 @@ def test_the_client_s_leaving_ends_what_follows_but_not_the_job(practice: Runnin
             channel = transport.open_session(timeout=10)
             channel.exec_command(follow.exec_text())
             channel.sendall(follow.wire())
-            assert b"NOMOS1 mark begin" in channel.recv(1000)
+            channel.settimeout(20)
+            said = b""
+            while b"NOMOS1 mark begin" not in said:  # its two lines may come one by one
+                piece = channel.recv(1000)
+                assert piece, said
+                said += piece
             wait_for(lambda: any(b"sleep" in line for line in followers(practice)), what="the last of the helpers")
         wait_for(lambda: not followers(practice), what="the end of what follows")
         assert shell.status(target, "job1").state is JobState.RUNNING
