@@ -15,6 +15,7 @@ from nomos.domain.executions import ENDED, LONGEST_INPUT, UNDER_WAY, Execution, 
 from nomos.domain.hosts import Host
 from nomos.domain.quiet import asks_for_secret
 from nomos.domain.telling import STOPPED_CALL
+from nomos.domain.undo import step_undo
 from nomos.domain.windows import gate
 from nomos.errors import Conflict, InvalidInput, TooLarge
 from nomos.risk import classify
@@ -83,6 +84,7 @@ def request(
             queued_at=tx.at if opened.runs else None,
             plan_id=opened.plan_id,
             parallel=opened.parallel,
+            undo=step_undo(plan, opened.step),
         )
         if not opened.runs:
             approval = approvals.add(

@@ -13,6 +13,7 @@ from nomos.domain.messages import Block, BlockKind, Message
 from nomos.domain.plans import Plan
 from nomos.domain.sessions import Session
 from nomos.domain.snapshots import Output
+from nomos.domain.undo import undo_of
 from nomos.domain.windows import Window
 
 
@@ -100,6 +101,9 @@ def execution(value: Execution) -> dict[str, Any]:
         "digest": value.digest,
         "detail": value.detail,
         "cancel_requested_at": time(value.cancel_requested_at),
+        "undo": undo_of(value),
+        "undoes": value.undoes,
+        "after_id": value.after_id,
     }
 
 

@@ -181,6 +181,20 @@ def changed_since_shown(changed: str) -> str:
     )
 
 
+def undo_asked(execution: Execution, command: str) -> str:
+    """The operator wants a step undone. The undoing asks like any other command; its end is told as an event."""
+    return _event(
+        {
+            "event": "undo_asked",
+            "undoes": execution.id,
+            "host": execution.host,
+            "command": command,
+            "meaning": f"The operator wants {execution.command} undone. This waits for approval like any other "
+            "command. Do not run it yourself.",
+        }
+    )
+
+
 def turn_interrupted(detail: str) -> str:
     """A turn was cut short."""
     return _event({"event": "turn_interrupted", "detail": detail})

@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from nomos.domain.executions import Execution, State
+from nomos.domain.plans import Plan
 
 _STARTED_AND_OVER = frozenset({State.SUCCEEDED, State.FAILED, State.TIMED_OUT, State.CANCELLED, State.UNKNOWN})
 # An undoing command that never ran or did not work leaves the way back open.
 _GAVE_UP = frozenset({State.DENIED, State.WITHDRAWN, State.UNREACHABLE, State.FAILED, State.TIMED_OUT, State.CANCELLED})
 
 _COMMAND = re.compile(r"(?:/[a-z/]+/)?[a-z0-9_][a-z0-9_.+-]*(?: .*[^.!?:;,\s])?")
-_PROSE = re.compile(r"(?:not|no|none|nothing|cannot|can|it|this|the|there|run|use|just|simply|undo|restore|n/a)\b", re.I)
-_GUEST = re.compile(r"(?:sudo )?(?P<tool>pct|qm) (?P<verb>[a-z-]+) (?P<vmid>[1-9][0-9]{2,8})(?![0-9])(?P<more>.*)", re.S)
+_PROSE = re.compile(
+    r"(?:not|no|none|nothing|cannot|can|it|this|the|there|run|use|just|simply|undo|restore|n/a)\b", re.IGNORECASE
+)
+_GUEST = re.compile(
+    r"(?:sudo )?(?P<tool>pct|qm) (?P<verb>guest exec|[a-z-]+) (?P<vmid>[1-9][0-9]{2,8})(?:\s.*)?", re.DOTALL
+)
 
 # Of the verbs that change a guest, those whose effect a snapshot taken before can take back.
 _HELPED = frozenset(
-    {"exec", "fsck", "guest", "monitor", "push", "reboot", "reset", "resize", "sendkey", "set", "shutdown", "stop"}
+    {"exec", "fsck", "guest exec", "monitor", "push", "reboot", "reset", "resize", "sendkey", "set", "shutdown", "stop"}
 )
 # Where one is of no use, or stands in the way, the card says so.
 _NOT_HELPED = {
@@ -79,6 +84,13 @@ def undo_command(text: str | None) -> str | None:
     if not text or "\n" in text or _PROSE.match(text) or not _COMMAND.fullmatch(text):
         return None
     return text
+
+
+def step_undo(plan: Plan | None, number: int | None) -> str | None:
+    """The command that undoes this step of the plan. Of one that the operator edited the agent's may not be right."""
+    if plan is None or number is None or plan.steps[number].asked is not None:
+        return None
+    return undo_command(plan.steps[number].undo)
 
 
 def undo_of(execution: Execution) -> str | None:

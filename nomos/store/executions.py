@@ -201,6 +201,12 @@ def under(c: Connection, window_id: str) -> tuple[Execution, ...]:
     return tuple(_value(row) for row in c.execute(statement))
 
 
+def that_undo(c: Connection, execution_id: str) -> tuple[Execution, ...]:
+    """The executions that undo this one, or were to."""
+    statement = select(executions).where(executions.c.undoes == execution_id).order_by(executions.c.created_at)
+    return tuple(_value(row) for row in c.execute(statement))
+
+
 def under_window(c: Connection, window_id: str) -> tuple[str, ...]:
     """Ids of the executions that ran because this window was open."""
     statement = select(executions.c.id).where(executions.c.window_id == window_id).order_by(executions.c.created_at)

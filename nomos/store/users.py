@@ -107,7 +107,8 @@ def note_failure(tx: Tx, name: str) -> None:
 
 
 def _name(c: Connection, user_id: str) -> str:
-    return c.execute(select(users.c.name).where(users.c.id == user_id)).scalar_one()
+    name: str = c.execute(select(users.c.name).where(users.c.id == user_id)).scalar_one()
+    return name
 
 
 def add_token(tx: Tx, name: str, scopes: frozenset[str]) -> str:

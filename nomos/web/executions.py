@@ -7,6 +7,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 
 from nomos.actions import executions as actions
+from nomos.actions.undo import propose_undo
 from nomos.domain import shapes
 from nomos.domain.executions import State
 from nomos.errors import InvalidInput
@@ -90,6 +91,14 @@ def answer(execution_id: str) -> tuple[dict[str, Any], int]:
     form = parsing.body(parsing.InputLine)
     value = actions.answer(web().store, checked_id(execution_id, "execution"), form.text, web().now(), by=actor().name)
     return shapes.execution(value), 202
+
+
+@bp.post("/<execution_id>/undo")
+@allow("chat")
+def undo(execution_id: str) -> tuple[dict[str, Any], int]:
+    """Ask for the command that undoes it. It waits for its own approval."""
+    value = propose_undo(web().store, checked_id(execution_id, "execution"), web().now(), by=actor().name)
+    return shapes.execution(value), 201
 
 
 @bp.post("/<execution_id>/cancellation")

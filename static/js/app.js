@@ -122,6 +122,11 @@ export class App extends EventTarget {
     await call("POST", `/executions/${execution.id}/input`, { text });
   }
 
+  /** Ask about the command that undoes an execution. */
+  async undo(execution) {
+    await call("POST", `/executions/${execution.id}/undo`);
+  }
+
   async cancel(execution) {
     await call("POST", `/executions/${execution.id}/cancellation`);
   }

@@ -39,6 +39,11 @@ export const NEEDS_YOU = new Set(["waiting", "parked"]);
 const UNDER_WAY = new Set(["queued", "starting", "running"]);
 /** Whether an execution is on its way or running. */
 export const underWay = (execution) => UNDER_WAY.has(execution.state);
+/** Whether the way back from an execution is open: known, and not taken already. `all` are the session's executions. */
+export function canUndo(execution, all) {
+  const gaveUp = new Set(["denied", "withdrawn", "unreachable", "failed", "timed_out", "cancelled"]);
+  return Boolean(execution.undo) && !all.some(({ undoes, state }) => undoes === execution.id && !gaveUp.has(state));
+}
 /** Whether an execution has never been and will never be started. */
 export const neverStarts = (execution) => ["denied", "withdrawn"].includes(execution.state);
 
@@ -181,6 +186,8 @@ export function eventWords(text) {
       const used = (event.used?.length ?? 0) + (event.more ?? 0);
       return { tone: "quiet", text: `Assent window over: ${WINDOW_OVER[event.why] ?? event.why} · ${used ? `${commands(used)} ran under it` : "nothing ran under it"}` };
     }
+    case "undo_asked":
+      return { tone: "quiet", text: "To undo a step", command: event.command, host: event.host };
     case "turn_interrupted":
       return { tone: "wait", text: `Interrupted: ${event.detail}` };
     default:

@@ -8,7 +8,7 @@ import { OutputView, selecting } from "../output-view.js";
 import { Pieces } from "../pieces.js";
 import { quiet, tick } from "../ticker.js";
 import { duration, secondsBetween } from "../time.js";
-import { executionDetail, executionWords, neverStarts, underWay } from "../words.js";
+import { canUndo, executionDetail, executionWords, neverStarts, underWay } from "../words.js";
 import "./command-question.js";
 import { commandCode, hostBadge } from "./parts.js";
 
@@ -62,6 +62,7 @@ export class CommandCard extends HTMLElement {
       note: h("span", { class: "note" }),
       stop: h("button", { type: "button", class: "button small danger", on: { click: () => this.#stop() } }, icon("stop"), "Stop"),
     };
+    parts.undo = h("button", { type: "button", class: "button small", hidden: true, on: { click: () => this.#undo() } }, icon("undo"), "Undo this step");
     const button = (label, act) => h("button", { type: "button", class: "button small quiet", on: { click: act } }, label);
     const raw = h("a", { class: "button small quiet", href: apiUrl(`/executions/${id}/output.txt`), target: "_blank", rel: "noopener" }, "Raw log");
     const copyOutput = button("Copy output", (event) => this.#copy(event.currentTarget, parts.view.text()));
@@ -77,7 +78,7 @@ export class CommandCard extends HTMLElement {
       parts.earlier,
       parts.out,
       parts.question,
-      h("div", { class: "foot" }, copyOutput, copyCommand, raw, parts.note, parts.stop),
+      h("div", { class: "foot" }, copyOutput, copyCommand, raw, parts.note, parts.undo, parts.stop),
     );
     parts.details.addEventListener("toggle", () => parts.details.open && this.#listen());
     parts.view = new OutputView(parts.out, (lines) => this.#dropped(lines));
@@ -125,7 +126,7 @@ export class CommandCard extends HTMLElement {
   }
 
   #words() {
-    const { state, stop, note, details, out, detail, question } = this.#parts;
+    const { state, stop, undo, note, details, out, detail, question } = this.#parts;
     const execution = this.#execution;
     const { tone, text } = executionWords(execution);
     setText(state, text);
@@ -137,6 +138,8 @@ export class CommandCard extends HTMLElement {
     const active = underWay(execution);
     const stopping = Boolean(execution.cancel_requested_at);
     stop.hidden = !active;
+    undo.hidden = !canUndo(execution, [...this.#app.state.executions.values()]);
+    undo.title = execution.undo ? `Asks about: ${execution.undo}` : "";
     stop.disabled = stopping;
     const silent = (Date.now() - this.#heard) / 1000;
     if (execution.state === "running" && silent > SILENT) setText(note, `quiet for ${duration(silent, { live: true })}`);
@@ -163,6 +166,18 @@ export class CommandCard extends HTMLElement {
       setText(this.#parts.note, problem.message);
       this.#parts.stop.disabled = false;
     }
+  }
+
+  async #undo() {
+    this.#parts.undo.disabled = true;
+    try {
+      await this.#app.undo(this.#execution);
+      setText(this.#parts.note, "asked below");
+      this.#parts.undo.hidden = true;
+    } catch (problem) {
+      setText(this.#parts.note, problem.message);
+    }
+    this.#parts.undo.disabled = false;
   }
 
   async #copy(button, text) {

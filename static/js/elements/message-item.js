@@ -64,10 +64,20 @@ export class MessageItem extends HTMLElement {
   }
 
   #event() {
-    const text = (this.#message.blocks ?? []).map((block) => block.text).join("\n");
+    const { blocks = [] } = this.#message;
+    const said = blocks.filter((block) => block.kind !== "tool_call");
+    if (!this.#article) {
+      this.#article = h("article", { class: "events", "aria-label": "Event" }, h("div"), h("div"));
+      this.append(this.#article);
+    }
+    // A command that Nomos itself put before the operator has its card here.
+    keyed(this.#article.lastChild, blocks.filter(({ execution_id: id }) => id), ({ id }) => id, VIEWS.execution.make, (node, block) =>
+      VIEWS.execution.update(node, block, this.#app),
+    );
+    const text = said.map((block) => block.text).join("\n");
     if (this.dataset.text === text) return;
     this.dataset.text = text;
-    const lines = (this.#message.blocks ?? []).map((block) => {
+    const lines = said.map((block) => {
       const words = eventWords(block.text);
       return h(
         "p",
@@ -77,7 +87,7 @@ export class MessageItem extends HTMLElement {
         words.host && h("span", { class: "on" }, `on ${words.host}`),
       );
     });
-    this.replaceChildren(h("article", { class: "events", "aria-label": "Event" }, ...lines));
+    this.#article.firstChild.replaceChildren(...lines);
   }
 
   #agent() {

@@ -61,7 +61,8 @@ export class SessionTimeline extends HTMLElement {
   }
 
   #executionTouched(ids, execution) {
-    ids.add(execution.message_id).add(this.#app.state.plans.get(execution.plan_id)?.message_id);
+    const { executions, plans } = this.#app.state;
+    ids.add(execution.message_id).add(plans.get(execution.plan_id)?.message_id).add(executions.get(execution.undoes)?.message_id);
   }
 
   #draw(touched) {
