@@ -61,7 +61,8 @@ def _postgres_options() -> dict[str, Any]:
             "keepalives_interval": 5,
             "keepalives_count": 3,
             "tcp_user_timeout": 10_000,
-            "options": "-c statement_timeout=15000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000",
+            # Whoever is frozen in a transaction loses it before those who wait for its locks give up.
+            "options": "-c statement_timeout=15000 -c lock_timeout=8000 -c idle_in_transaction_session_timeout=5000",
         },
     }
 
@@ -183,10 +184,20 @@ def _plainly() -> Iterator[None]:
     """Say in Nomos's own words that the database cannot be used. What is wrong with a statement stays as it is."""
     try:
         yield
-    except (OperationalError, InterfaceError, PoolExhausted) as error:
+    except (DBAPIError, PoolExhausted) as error:
+        if not _is_away(error):
+            raise
         cause = str(error.orig if isinstance(error, DBAPIError) else error).strip()
         kind = StoreFull if any(words in cause for words in _NO_ROOM) else StoreUnavailable
         raise kind(f"{kind.__doc__} (It said: {cause.splitlines()[0] if cause else type(error).__name__}.)") from error
+
+
+def _is_away(error: DBAPIError | PoolExhausted) -> bool:
+    """Whether the database or the way to it is at fault, and not what was asked."""
+    if not isinstance(error, DBAPIError) or isinstance(error, OperationalError | InterfaceError):
+        return True
+    # A connection that the server ended (a process that was frozen in a transaction finds it so) is an InternalError.
+    return error.connection_invalidated or str(getattr(error.orig, "sqlstate", "")).startswith(("08", "25", "57"))
 
 
 class DatabaseClock:
