@@ -43,6 +43,7 @@ export class CommandCard extends HTMLElement {
     const before = this.#execution;
     this.#app = app;
     this.#execution = execution;
+    if (this.#parts && before.command !== execution.command) this.#clear();
     if (!this.#parts) this.#build();
     this.hidden = execution.state === "waiting" || neverStarts(execution);
     if (underWay(execution)) this.#listen();
@@ -50,6 +51,12 @@ export class CommandCard extends HTMLElement {
     if (!before || before.state !== execution.state) this.#stateChanged(before);
     this.#pieces?.reach(execution.output_bytes).catch(() => {});
     this.#words();
+  }
+
+  /** The operator edited the command while it waited: nothing of the old one may stay. */
+  #clear() {
+    this.#parts.details.remove();
+    this.#parts = null;
   }
 
   #build() {
