@@ -123,6 +123,14 @@ class Settings:
         "NOMOS_EXECUTION_SILENCE", 0, _between(0, 604800, int),
         "Seconds without output after which a command is ended; 0 for never.",
     )  # fmt: skip
+    snapshots: str = _setting(
+        "NOMOS_SNAPSHOTS", "offer", _one_of("offer", "always", "off"),
+        "A snapshot of a Proxmox guest before a step changes it: chosen on the card, taken always, or never.",
+    )  # fmt: skip
+    guard_seconds: int = _setting(
+        "NOMOS_GUARD_SECONDS", 120, _between(5, 3600, int),
+        "Seconds after which a host undoes a step by itself that may have locked Nomos out.",
+    )  # fmt: skip
     workers: int = _setting("NOMOS_WORKERS", 8, _between(1, 64, int), "Turns that one worker runs side by side.")
     max_continuations: int = _setting(
         "NOMOS_MAX_CONTINUATIONS", 50, _between(1, 1000, int), "Continuations allowed in one assent window."

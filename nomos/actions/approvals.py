@@ -6,12 +6,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from nomos.actions.consent import Judged, ask_again, changes, judge
+from nomos.actions.snapshots import take_before
 from nomos.actions.windows import open_in, revoke_in
 from nomos.clock import Moment
 from nomos.domain.approvals import Approval, ApprovalKind, ApprovalState, Route, Verdict, already, decide
 from nomos.domain.executions import State
 from nomos.domain.plans import PlanState
 from nomos.domain.sessions import Ending
+from nomos.domain.undo import Snapshots
 from nomos.domain.windows import Ended, Scope
 from nomos.errors import DigestMismatch, InvalidInput
 from nomos.store import approvals, executions, plans, sessions
@@ -40,11 +42,13 @@ def settle(
     note: str | None = None,
     minutes: int,
     steps: Collection[int] | None = None,
+    snapshot: bool = False,
 ) -> Approval:
     """Decide an approval from a button, a notification or the API.
 
     What changed since it was shown is not approved: the question is withdrawn, and asked anew about what there is now.
 
+    :param snapshot: take one of each Proxmox guest first that is changed; only where the question offers it.
     :param steps: of a plan, the numbers (from 0) of those that are approved; None approves all.
     :param minutes: how long the assent window stays open. The errors are those of ``domain.approvals.decide``.
     """
@@ -52,7 +56,7 @@ def settle(
     with store.write(moment.now) as tx:
         outcome = settle_in(
             tx, approval_id, verdict, moment, judged, by=by, route=route, digest=digest, scope=scope, note=note,
-            minutes=minutes, steps=steps,
+            minutes=minutes, steps=steps, snapshot=snapshot,
         )  # fmt: skip
     if outcome.changed is not None:  # only now: what was asked anew has to be stored
         raise DigestMismatch(f"It changed since it was shown: {outcome.changed}. Nothing ran. Look at the card again.")
@@ -73,6 +77,7 @@ def settle_in(
     note: str | None,
     minutes: int,
     steps: Collection[int] | None = None,
+    snapshot: bool = False,
 ) -> Outcome:
     """The same, as a part of a larger change (an operator's chat message that reads as an answer).
 
@@ -93,8 +98,13 @@ def settle_in(
     if approved and (words := changes(tx, approval, judged)):
         ask_again(tx, approval, words, judged)
         return Outcome(approvals.get(tx.c, approval.id), "; ".join(words))
+    if snapshot and approval.snapshots is Snapshots.OFF:
+        raise InvalidInput("snapshot: none is offered here. Nothing was decided.", field="snapshot")
+    snapshot = snapshot or approval.snapshots is Snapshots.ALWAYS
     if plan is not None and approved:
         plans.set_steps(tx, plan.approve(steps))
+        if snapshot:
+            plans.take_snapshots(tx, plan.id)
     is_plan = approval.kind is ApprovalKind.PLAN
     window_id: str | None = None
     if approved:
@@ -103,7 +113,11 @@ def settle_in(
         revoke_in(tx, session_id, moment, Ended.DENIED)
     if approval.execution_id is not None:
         if approved:
-            executions.change(tx, approval.execution_id, state=State.QUEUED, queued_at=tx.at, window_id=window_id)
+            queued = executions.change(
+                tx, approval.execution_id, state=State.QUEUED, queued_at=tx.at, window_id=window_id
+            )  # fmt: skip
+            if snapshot:
+                take_before(tx, queued)
         else:
             executions.change(tx, approval.execution_id, state=State.DENIED, ended_at=tx.at)
     if approval.plan_id is not None:

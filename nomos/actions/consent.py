@@ -11,7 +11,8 @@ from nomos.domain.digests import command_digest
 from nomos.domain.executions import Execution, Risk, State
 from nomos.domain.hosts import Host
 from nomos.domain.plans import PlanState, plan_digest
-from nomos.domain.windows import gate
+from nomos.domain.undo import helped_guest, snapshot_name
+from nomos.domain.windows import Gate, gate
 from nomos.risk import Verdict, classify
 from nomos.store import approvals, executions, hosts, plans, windows
 from nomos.store.engine import Store
@@ -103,7 +104,7 @@ def ask_again(tx: Tx, approval: Approval, words: tuple[str, ...], judged: Judged
             title=approval.title, reason=approval.reason,
             digest=plan_digest(plan, {name: identity.digest for name, identity in there.items()}),
             bound=tuple(there.values()), changed=changed, scopes=scopes_for(approval.kind, plan.risk),
-            plan_id=plan.id,
+            plan_id=plan.id, snapshots=approval.snapshots,
         )  # fmt: skip
     assert approval.execution_id is not None
     execution = executions.get(tx.c, approval.execution_id)
@@ -118,7 +119,7 @@ def ask_again(tx: Tx, approval: Approval, words: tuple[str, ...], judged: Judged
         tx, session_id=execution.session_id, kind=approval.kind, risk=risk, risk_why=why, title=approval.title,
         reason=approval.reason, digest=digest, bound=tuple(there.values()), changed=changed,
         scopes=scopes_for(approval.kind, risk), execution_id=execution.id, command=execution.command,
-        host=execution.host, drift=approval.drift,
+        host=execution.host, drift=approval.drift, snapshots=approval.snapshots,
     )  # fmt: skip
     executions.change(tx, execution.id, risk=risk, risk_why=why, digest=digest, approval_id=fresh.id)
     return fresh
@@ -146,19 +147,44 @@ def may_start(tx: Tx, execution: Execution, verdict: Verdict, moment: Moment) ->
     )  # fmt: skip
     if now != execution.digest:
         return None, f"{_what_differs(tx, execution, host)} since it was allowed"
+    ground = executions.behind(tx.c, execution.id)
+    if ground is not None:
+        # A snapshot rests on what allows the step behind it, without using that up.
+        why = _snapshot_stands(tx, execution, ground, host, moment)
+        return (host, "") if why is None else (None, why)
     if execution.approval_id is not None:
         if not approvals.use(tx, execution.id, execution.approval_id, now):
             return None, "its approval does not stand for what would run"
     else:
-        window = windows.latest(tx.c, execution.session_id)
-        covered = None if window is None or window.plan_id is None else plans.get(tx.c, window.plan_id)
-        opened = gate(
-            risk=execution.risk, host=host.name, identity=host.identity.digest, command=execution.command,
-            window=window, plan=covered, moment=moment,
-        )  # fmt: skip
+        opened = _opened(tx, execution, host, moment)
         if not opened.runs:
             return None, opened.ground
     return host, ""
+
+
+def _snapshot_stands(tx: Tx, snapshot: Execution, step: Execution, host: Host, moment: Moment) -> str | None:
+    """Why this snapshot is not covered by what allows the step that it is taken before; None where it is."""
+    guest = helped_guest(step.command)
+    if guest is None or step.host != host.name or snapshot.command != guest.snapshot(snapshot_name(step.id)):
+        return "it is not the snapshot of the step behind it"
+    if step.state is not State.QUEUED:
+        return f"the step behind it is {step.state}"
+    if step.approval_id is not None:
+        approval = approvals.get(tx.c, step.approval_id)
+        stands = approval.state is ApprovalState.APPROVED and approval.digest == step.digest
+        return None if stands else "the approval of the step behind it does not stand"
+    opened = _opened(tx, step, host, moment)
+    return None if opened.runs else opened.ground
+
+
+def _opened(tx: Tx, execution: Execution, host: Host, moment: Moment) -> Gate:
+    """What the session's window says of it now."""
+    window = windows.latest(tx.c, execution.session_id)
+    covered = None if window is None or window.plan_id is None else plans.get(tx.c, window.plan_id)
+    return gate(
+        risk=execution.risk, host=host.name, identity=host.identity.digest, command=execution.command, window=window,
+        plan=covered, moment=moment,
+    )  # fmt: skip
 
 
 def _what_differs(tx: Tx, execution: Execution, host: Host) -> str:

@@ -7,6 +7,7 @@ import re
 from datetime import datetime
 
 from nomos.actions.consent import may_start, withdraw
+from nomos.actions.snapshots import settle_behind, take_before
 from nomos.clock import Moment
 from nomos.domain.approvals import ApprovalKind, scopes_for
 from nomos.domain.digests import command_digest
@@ -15,7 +16,7 @@ from nomos.domain.executions import ENDED, LONGEST_INPUT, UNDER_WAY, Execution, 
 from nomos.domain.hosts import Host
 from nomos.domain.quiet import asks_for_secret
 from nomos.domain.telling import STOPPED_CALL
-from nomos.domain.undo import step_undo
+from nomos.domain.undo import Snapshots, step_undo
 from nomos.domain.windows import gate
 from nomos.errors import Conflict, InvalidInput, TooLarge
 from nomos.risk import classify
@@ -37,6 +38,7 @@ def request(
     command: str,
     reason: str,
     asynchronous: bool,
+    snapshots: Snapshots = Snapshots.OFF,
 ) -> Execution:
     """Store the execution that a tool call asks for: queued if it may run at once, else waiting with its approval.
 
@@ -94,6 +96,7 @@ def request(
                 risk=verdict.asks_as,
                 risk_why=verdict.why,
                 drift=drift(plan, host, command),
+                snapshots=snapshots,
                 title=f"Run on {host}",
                 reason=reason,
                 digest=execution.digest,
@@ -109,6 +112,9 @@ def request(
         if under_window:
             windows.change(tx, window, expires_at=window.expires_at)  # type: ignore[arg-type, union-attr]
         messages.change_block(tx, block_id, execution_id=execution.id)
+        wanted = snapshots is Snapshots.ALWAYS or (plan is not None and opened.plan_id is not None and plan.snapshots)
+        if opened.runs and wanted:
+            take_before(tx, execution)
         return executions.get(tx.c, execution.id)
 
 
@@ -143,7 +149,7 @@ def begin(store: Store, claim: ExecutionClaim, boot: str, moment: Moment) -> Hos
         execution = _take(tx, claim)
         host, why = may_start(tx, execution, verdict, moment)
         if host is None:
-            withdraw(tx, execution, why)
+            settle_behind(tx, withdraw(tx, execution, why))
             executions.release(tx, claim)
             sessions.make_due(tx, execution.session_id)
         elif execution.state is State.QUEUED:
@@ -230,8 +236,9 @@ def finish(
             truncated=truncated or before.truncated,
         )
         executions.release(tx, claim)
-        sessions.make_due(tx, execution.session_id)
-        return execution
+        if not settle_behind(tx, execution):
+            sessions.make_due(tx, execution.session_id)
+        return executions.get(tx.c, execution.id)
 
 
 def put_off(store: Store, claim: ExecutionClaim, moment: Moment, wait: float, detail: str) -> None:
@@ -267,6 +274,7 @@ def request_cancellation(tx: Tx, execution: Execution, by: str) -> Execution:
             tx, execution.id, state=State.CANCELLED, cancel_requested_at=tx.at, ended_at=tx.at,
             detail=f"cancelled by {by} before it was started",
         )  # fmt: skip
+        settle_behind(tx, ended)
         sessions.make_due(tx, execution.session_id)
         return ended
     return executions.change(tx, execution.id, cancel_requested_at=tx.at, detail=f"stopping, asked by {by}")

@@ -10,6 +10,7 @@ from datetime import datetime
 from nomos.domain.approvals import ApprovalKind, ApprovalState, scopes_for
 from nomos.domain.hosts import Identity
 from nomos.domain.plans import Plan, PlanState, Step, plan_digest
+from nomos.domain.undo import Snapshots, helped_guest
 from nomos.errors import InvalidInput
 from nomos.risk import classify
 from nomos.store import approvals, hosts, messages, plans, sessions
@@ -31,7 +32,7 @@ class Draft:
 
 def propose(
     store: Store, claim: Claim, message_id: str, block_id: str, now: datetime, *, goal: str, verify: str,
-    drafts: Sequence[Draft],
+    drafts: Sequence[Draft], snapshots: Snapshots = Snapshots.OFF,
 ) -> Plan:  # fmt: skip
     """Store a plan and ask the operator about it; an older open question about a plan is withdrawn.
 
@@ -78,6 +79,7 @@ def propose(
             bound=tuple(identities.values()),
             scopes=scopes_for(ApprovalKind.PLAN, plan.risk),
             plan_id=plan.id,
+            snapshots=snapshots if any(helped_guest(step.command) for step in plan.steps) else Snapshots.OFF,
         )
         messages.change_block(tx, block_id, result=f"plan {plan.id} waits for approval", is_error=False)
         return plan

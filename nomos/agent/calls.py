@@ -24,6 +24,7 @@ from nomos.clock import Clock
 from nomos.domain import telling
 from nomos.domain.executions import ENDED, UNDER_WAY, State
 from nomos.domain.messages import Block
+from nomos.domain.undo import Snapshots
 from nomos.errors import Conflict, InvalidInput, NotFound
 from nomos.store import executions, hosts, output
 from nomos.store.engine import Store
@@ -36,12 +37,13 @@ STATUS_CHARACTERS = 4000  # of output, in the answer of get_execution_status
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Answers calls of one turn. ``sync_seconds``: how long a turn waits for a command."""
+    """Answers calls of one turn. ``sync_seconds``: how long a turn waits for a command. ``snapshots``: see the setting."""
 
     store: Store
     clock: Clock
     wakeup: Wakeup
     sync_seconds: float
+    snapshots: Snapshots
 
     def answer(self, claim: Claim, heart: Heart, block: Block) -> None:
         """Answer one call and store its result.
@@ -63,7 +65,7 @@ class Calls:
                 drafts = [plan_actions.Draft(s.host, s.command, s.why, s.undo, s.parallel) for s in call.steps]
                 plan_actions.propose(
                     self.store, claim, block.message_id, block.id, self.clock.now(), goal=call.goal,
-                    verify=call.verify, drafts=drafts,
+                    verify=call.verify, drafts=drafts, snapshots=self.snapshots,
                 )  # fmt: skip
             case Conclude():
                 self._conclude(claim, block)
@@ -83,6 +85,7 @@ class Calls:
         execution = execution_actions.request(
             self.store, claim, block.message_id, block.id, self.clock.moment(), host=call.host,
             command=call.command_text(), reason=call.why, asynchronous=call.asynchronous,
+            snapshots=self.snapshots,
         )  # fmt: skip
         if execution.state is not State.WAITING and not execution.asynchronous:
             self._wait(execution.id, heart)

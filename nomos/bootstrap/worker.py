@@ -15,6 +15,7 @@ from nomos.bootstrap.core import Core
 from nomos.clock import Clock
 from nomos.config import Settings
 from nomos.domain.continuations import Limits
+from nomos.domain.undo import Snapshots
 from nomos.llm.anthropic_model import AnthropicModel
 from nomos.llm.base import Model
 from nomos.rehearsal.host.server import PracticeHost
@@ -77,7 +78,7 @@ def create_worker(
         clock=clock,
         wakeup=wakeup,
         asking=Asking(store, clock, gatherer, model, settings.retry_seconds),
-        calls=Calls(store, clock, wakeup, settings.sync_seconds),
+        calls=Calls(store, clock, wakeup, settings.sync_seconds, Snapshots(settings.snapshots)),
         limits=limits,
         lease=lease,
         max_steps=settings.max_steps,

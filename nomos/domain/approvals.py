@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from nomos.domain.drift import Drift
 from nomos.domain.executions import Risk
+from nomos.domain.undo import Snapshots
 from nomos.domain.hosts import Identity
 from nomos.domain.windows import Scope
 from nomos.errors import AlreadyDecided, DigestMismatch, InvalidInput, Withdrawn
@@ -85,6 +86,7 @@ class Approval:
     note: str | None = None
     risk_why: str = ""
     drift: Drift | None = None
+    snapshots: Snapshots = Snapshots.OFF
     bound: tuple[Identity, ...] = ()
     changed: str | None = None
     used_at: datetime | None = None

@@ -56,7 +56,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A goal, its steps in order, and how it will be verified."""
+    """A goal, its steps in order, and how it will be verified.
+
+    ``snapshots``: the operator's answer has one taken of each guest before its first change.
+    """
 
     id: str
     session_id: str
@@ -67,6 +70,7 @@ class Plan:
     steps: tuple[Step, ...]
     state: PlanState
     created_at: datetime
+    snapshots: bool = False
 
     @property
     def risk(self) -> Risk:

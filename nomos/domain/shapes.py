@@ -13,7 +13,7 @@ from nomos.domain.messages import Block, BlockKind, Message
 from nomos.domain.plans import Plan
 from nomos.domain.sessions import Session
 from nomos.domain.snapshots import Output
-from nomos.domain.undo import undo_of
+from nomos.domain.undo import Snapshots, helped_guest, no_snapshot_words, undo_of
 from nomos.domain.windows import Window
 
 
@@ -148,7 +148,23 @@ def approval(value: Approval) -> dict[str, Any]:
         "used_at": time(value.used_at),
         "risk_why": value.risk_why,
         "drift": None if value.drift is None else asdict(value.drift),
+        "snapshot": snapshot(value),
     }
+
+
+def snapshot(value: Approval) -> dict[str, Any] | None:
+    """What a card says of a snapshot before a guest is changed; null where nothing is to be said.
+
+    ``choice``: the operator can have one taken, by ``snapshot: true`` in the decision.
+    """
+    if value.command is None:
+        helped, words = value.snapshots is not Snapshots.OFF, None  # of a plan this was found when it was proposed
+    else:
+        helped, words = helped_guest(value.command) is not None, no_snapshot_words(value.command)
+    if helped:
+        always = value.snapshots is Snapshots.ALWAYS
+        words = "A snapshot of the guest is taken first." if always else "No snapshot is taken first."
+    return None if words is None else {"choice": helped and value.snapshots is Snapshots.OFFER, "words": words}
 
 
 def plan(value: Plan) -> dict[str, Any]:
@@ -162,6 +178,7 @@ def plan(value: Plan) -> dict[str, Any]:
         "state": value.state,
         "risk": value.risk,
         "created_at": time(value.created_at),
+        "snapshots": value.snapshots,
         "steps": [
             {
                 "host": step.host,
@@ -174,6 +191,7 @@ def plan(value: Plan) -> dict[str, Any]:
                 "edited": step.asked is not None,
                 "asked": step.asked,
                 "approved": step.approved,
+                "no_snapshot": no_snapshot_words(step.command),
             }
             for step in value.steps
         ],

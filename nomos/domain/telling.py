@@ -195,6 +195,35 @@ def undo_asked(execution: Execution, command: str) -> str:
     )
 
 
+def snapshot_first(execution: Execution, command: str) -> str:
+    """Nomos takes a snapshot before a step."""
+    return _event(
+        {
+            "event": "snapshot_first",
+            "before": execution.id,
+            "host": execution.host,
+            "command": command,
+            "meaning": "Nomos takes this snapshot by itself before your command, which starts once it is there. Do "
+            "not take it yourself.",
+        }
+    )
+
+
+def no_snapshot(execution: Execution, said: str) -> str:
+    """No snapshot can be taken: the operator is asked whether the step may run without one."""
+    return _event(
+        {
+            "event": "no_snapshot",
+            "execution": execution.id,
+            "host": execution.host,
+            "command": execution.command,
+            "said": said,
+            "meaning": "Your command was not run. The operator is asked about it again, without a snapshot before it. "
+            "Do not run it yourself; you are told how it ends.",
+        }
+    )
+
+
 def turn_interrupted(detail: str) -> str:
     """A turn was cut short."""
     return _event({"event": "turn_interrupted", "detail": detail})

@@ -15,6 +15,7 @@ from nomos.domain.drift import Drift
 from nomos.domain.events import Type
 from nomos.domain.executions import Risk
 from nomos.domain.hosts import Identity
+from nomos.domain.undo import Snapshots
 from nomos.domain.windows import Scope
 from nomos.errors import Conflict, NotFound
 from nomos.store import plans
@@ -48,6 +49,7 @@ def _value(row: AnyRow) -> Approval:
         note=row.note,
         risk_why=row.risk_why,
         drift=None if row.drift is None else Drift(**row.drift),
+        snapshots=Snapshots.OFF if row.snapshot is None else Snapshots(row.snapshot),
     )
 
 
@@ -69,6 +71,7 @@ def add(
     host: str | None = None,
     risk_why: str = "",
     drift: Drift | None = None,
+    snapshots: Snapshots = Snapshots.OFF,
 ) -> Approval:
     """Ask the operator."""
     approval_id = str(uuid.uuid4())
@@ -93,6 +96,7 @@ def add(
             requested_at=tx.at,
             risk_why=risk_why,
             drift=None if drift is None else asdict(drift),
+            snapshot=snapshots,
             number=tx.c.execute(last).scalar_one() + 1,
         )
     )

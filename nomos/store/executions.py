@@ -207,6 +207,18 @@ def that_undo(c: Connection, execution_id: str) -> tuple[Execution, ...]:
     return tuple(_value(row) for row in c.execute(statement))
 
 
+def behind(c: Connection, snapshot_id: str) -> Execution | None:
+    """The execution that waits for this snapshot."""
+    row = c.execute(select(executions).where(executions.c.after_id == snapshot_id)).one_or_none()
+    return None if row is None else _value(row)
+
+
+def with_snapshots(c: Connection, plan_id: str) -> tuple[Execution, ...]:
+    """The executions of a plan that a snapshot was asked for."""
+    statement = select(executions).where(executions.c.plan_id == plan_id, executions.c.after_id.is_not(None))
+    return tuple(_value(row) for row in c.execute(statement))
+
+
 def under_window(c: Connection, window_id: str) -> tuple[str, ...]:
     """Ids of the executions that ran because this window was open."""
     statement = select(executions.c.id).where(executions.c.window_id == window_id).order_by(executions.c.created_at)
@@ -243,6 +255,7 @@ def claim_next(tx: Tx, owner: str, moment: Moment, lease: float) -> tuple[Execut
     """Take one execution that is queued, or under way with its follower's lease over. Oldest first.
 
     What changes a host waits while another change is under way there, unless the plan says that it may run beside it.
+    What a snapshot is taken before waits for that.
     """
     free = or_(
         executions.c.claim_owner.is_(None),
@@ -260,10 +273,13 @@ def claim_next(tx: Tx, owner: str, moment: Moment, lease: float) -> tuple[Execut
         other.c.parallel.is_(False),
         or_(other.c.state.in_([State.STARTING, State.RUNNING]), and_(other.c.state == State.QUEUED, other_is_taken)),
     )
+    first = executions.alias("first")
+    taken = first.c.state == State.SUCCEEDED
     ready = or_(
         executions.c.state.in_([State.STARTING, State.RUNNING]),
         and_(
             executions.c.state == State.QUEUED,
+            or_(executions.c.after_id.is_(None), exists().where(first.c.id == executions.c.after_id, taken)),
             or_(executions.c.risk == Risk.READ, executions.c.parallel.is_(True), not_(busy)),
         ),
     )

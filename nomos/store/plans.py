@@ -26,6 +26,7 @@ def _value(row: AnyRow) -> Plan:
         steps=tuple(Step(**{**step, "risk": Risk(step["risk"])}) for step in row.steps),
         state=PlanState(row.state),
         created_at=row.created_at,
+        snapshots=row.snapshots,
     )
 
 
@@ -53,6 +54,12 @@ def get(c: Connection, plan_id: str) -> Plan:
     if row is None:
         raise NotFound("There is no such plan.")
     return _value(row)
+
+
+def take_snapshots(tx: Tx, plan_id: str) -> None:
+    """The operator's answer has a snapshot taken of each guest before the plan changes it."""
+    tx.c.execute(update(plans).where(plans.c.id == plan_id).values(snapshots=True))
+    tx.touch(Type.PLAN_CHANGED, plan_id)
 
 
 def latest(c: Connection, session_id: str) -> Plan | None:

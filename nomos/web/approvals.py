@@ -56,6 +56,7 @@ def decide(approval_id: str) -> dict[str, Any]:
         digest=form.digest,
         scope=form.scope,
         note=form.note,
+        snapshot=form.snapshot,
         minutes=web().assent_minutes,
         steps=form.steps,
     )

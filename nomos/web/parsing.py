@@ -64,6 +64,7 @@ class NewDecision(Body):
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", strict=True)]
     scope: Scope | None = None
     note: Annotated[str | None, Field(max_length=4000, strict=True)] = None
+    snapshot: Annotated[bool, Field(strict=True)] = False
     steps: Annotated[list[Annotated[int, Field(ge=0, strict=True)]] | None, Field(max_length=50, strict=True)] = None
 
 

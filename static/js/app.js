@@ -94,10 +94,11 @@ export class App extends EventTarget {
    * Decide an approval; `steps` are the numbers of those of a plan that are approved, null for all.
    * @throws {Problem} 409 and 410 where it has been decided or withdrawn.
    */
-  async decide(approval, verdict, { scope = null, note = "", steps = null } = {}) {
+  async decide(approval, verdict, { scope = null, note = "", steps = null, snapshot = false } = {}) {
     const body = { verdict, digest: approval.digest };
     if (steps) body.steps = steps;
     if (scope) body.scope = scope;
+    if (snapshot) body.snapshot = true;
     if (note) body.note = note;
     await call("PUT", `/approvals/${approval.id}/decision`, body);
   }

@@ -186,6 +186,10 @@ export function eventWords(text) {
       const used = (event.used?.length ?? 0) + (event.more ?? 0);
       return { tone: "quiet", text: `Assent window over: ${WINDOW_OVER[event.why] ?? event.why} · ${used ? `${commands(used)} ran under it` : "nothing ran under it"}` };
     }
+    case "snapshot_first":
+      return { tone: "quiet", text: "A snapshot first", command: event.command, host: event.host };
+    case "no_snapshot":
+      return { tone: "wait", text: `No snapshot can be taken (${event.said}). Run it without one?` };
     case "undo_asked":
       return { tone: "quiet", text: "To undo a step", command: event.command, host: event.host };
     case "turn_interrupted":

@@ -6,7 +6,7 @@ import { clock, duration, now, secondsBetween } from "../time.js";
 import { commandAllows, decisionWords } from "../words.js";
 import { commandEdit } from "./command-edit.js";
 import { Decision } from "./decision.js";
-import { commandCode, commandDiff, decidedRow, facts, hostBadge, riskBadge } from "./parts.js";
+import { commandCode, commandDiff, decidedRow, facts, hostBadge, riskBadge, snapshotChoice } from "./parts.js";
 
 export class ApprovalCard extends HTMLElement {
   #app = null;
@@ -42,7 +42,8 @@ export class ApprovalCard extends HTMLElement {
       choices.push({ scope: "window", label: `Approve, and allow changes on ${approval.host} for ${this.#app.assentMinutes} min` });
     }
     const typed = approval.risk === "destroy" ? [approval.host] : [];
-    this.#decision = new Decision(this.#app, approval, choices, { typed });
+    const way = snapshotChoice(approval);
+    this.#decision = new Decision(this.#app, approval, choices, { typed, more: way.more });
     const title = `approval-${approval.id}`;
     const { drift } = approval;
     const asked = execution?.asked;
@@ -62,6 +63,7 @@ export class ApprovalCard extends HTMLElement {
         ["Why", approval.reason],
         ["Effect", approval.risk_why],
       ]),
+      way.node,
       this.#decision.node,
     );
   }

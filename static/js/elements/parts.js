@@ -42,3 +42,11 @@ export function decidedRow(approval, words) {
   const name = approved ? "check" : approval.state === "denied" ? "cross" : "minus";
   return h("p", { class: `decided ${approval.state}` }, icon(name), h("span", {}, words));
 }
+
+/** What a card says of a snapshot of the guest, with the choice to have one taken: `{node, more()}`. */
+export function snapshotChoice({ snapshot }, what = "the guest first") {
+  if (!snapshot) return { node: null, more: () => ({}) };
+  const box = h("input", { type: "checkbox" });
+  const choice = snapshot.choice && h("label", {}, box, h("span", {}, `Take a snapshot of ${what}`));
+  return { node: h("p", { class: "step-acts snapshot" }, h("span", {}, snapshot.words), choice), more: () => (box.checked ? { snapshot: true } : {}) };
+}

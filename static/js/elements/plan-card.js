@@ -6,7 +6,7 @@ import { clock, duration, now, secondsBetween } from "../time.js";
 import { decisionWords, planAllows, underWay } from "../words.js";
 import { commandEdit } from "./command-edit.js";
 import { Decision } from "./decision.js";
-import { commandCode, commandDiff, decidedRow, facts, hostBadge, riskBadge } from "./parts.js";
+import { commandCode, commandDiff, decidedRow, facts, hostBadge, riskBadge, snapshotChoice } from "./parts.js";
 
 const EDITING = "An edit is open: save it, or leave it.";
 
@@ -75,11 +75,12 @@ export class PlanCard extends HTMLElement {
   }
 
   #ask(approval) {
+    const way = snapshotChoice(approval, "each guest before its first change");
     const labels = { window: "Approve plan", plan: this.#plan.steps.length === 1 ? "Only this command" : "Only these commands" };
     const choices = ["window", "plan"].filter((scope) => approval.scopes.includes(scope)).map((scope) => ({ scope, label: labels[scope] }));
-    const more = () => (this.#left.size ? { steps: this.#numbers() } : {});
+    const more = () => ({ ...way.more(), ...(this.#left.size ? { steps: this.#numbers() } : {}) });
     this.#decision = new Decision(this.#app, approval, choices, { more });
-    return this.#decision.node;
+    return h("div", {}, way.node, this.#decision.node);
   }
 
   #step(step, number, pending) {
@@ -99,6 +100,7 @@ export class PlanCard extends HTMLElement {
         facts([
           ["Effect", step.risk_why],
           ["Undo", step.undo],
+          ["Snapshot", step.no_snapshot],
           ["Proposed", step.asked && commandDiff(step.asked, step.command)],
         ]),
       ),
