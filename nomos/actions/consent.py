@@ -41,7 +41,9 @@ def changes(tx: Tx, approval: Approval, judged: Judged) -> tuple[str, ...]:
     words: list[str] = []
     for identity in approval.bound:
         host = hosts.by_name(tx.c, identity.name)
-        words += (f"{identity.name} is no longer in the inventory",) if host is None else identity.changes(host.identity)
+        words += (
+            (f"{identity.name} is no longer in the inventory",) if host is None else identity.changes(host.identity)
+        )
     for command, shown in _asked(tx, approval):
         verdict = judged.get(command)
         if verdict is None:

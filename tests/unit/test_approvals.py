@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from nomos.domain.approvals import TRANSITIONS, ApprovalKind, ApprovalState, Route, Verdict, decide, scopes_for
 from nomos.domain.digests import command_digest, digest
 from nomos.domain.executions import Risk
+from nomos.domain.hosts import Identity
 from nomos.domain.plans import TRANSITIONS as PLAN_TRANSITIONS
 from nomos.domain.plans import PlanState, Step, plan_digest
 from nomos.domain.windows import Scope
@@ -116,6 +119,8 @@ def test_a_digest_depends_on_each_part_and_on_nothing_else() -> None:
         ("s", "nas", "rm a", "read"),
     }
     assert len({command_digest(*parts) for parts in {base, *others}}) == 5
+    assert command_digest(*base, plan_id="p") != command_digest(*base)
+    assert len({command_digest(*base, plan_id="p", step=step) for step in (None, 0, 1)}) == 3
     assert command_digest("s", "a", "b c", "read") != command_digest("s", "a b", "c", "read")
     assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     assert digest({"a": "\ud800"}) != digest({"a": "\udfff"})
@@ -131,10 +136,30 @@ def test_a_plans_digest_depends_on_all_that_its_card_shows() -> None:
         Step("nas", "uptime", Risk.READ, "to look", None),
         Step("nas", "uptime", Risk.READ, "to look", "nothing", parallel=True),
     ]
-    digests = {plan_digest(plan(one)) for one in (step, *others)}
+    there = {"nas": "a", "nas2": "b"}
+    digests = {plan_digest(plan(one), there) for one in (step, *others)}
     assert len(digests) == 7
-    assert plan_digest(plan(step, others[1])) != plan_digest(plan(others[1], step))
-    assert plan_digest(plan(step, id_="another")) == plan_digest(plan(step))
+    assert plan_digest(plan(step, others[1]), there) != plan_digest(plan(others[1], step), there)
+    assert plan_digest(plan(step, id_="another"), there) != plan_digest(plan(step), there)
+    assert plan_digest(plan(step), {"nas": "another machine"}) != plan_digest(plan(step), there)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("id", "another", "nas: it is another entry of the inventory"),
+        ("address", "10.0.0.2", "nas: its address was 10.0.0.1:22 and is 10.0.0.2:22 now"),
+        ("port", 2222, "nas: its address was 10.0.0.1:22 and is 10.0.0.1:2222 now"),
+        ("user", "ada", "nas: its user was root and is ada now"),
+        ("host_key", None, "nas: its host key was SHA256:one and is SHA256:one now"),
+    ],
+)
+def test_what_a_host_is_to_an_approval(field: str, value: object, words: str) -> None:
+    before = Identity("h", "nas", "root", "10.0.0.1", 22, "ssh-ed25519 AAAA", "SHA256:one")
+    after = replace(before, **{field: value})
+    assert before.changes(before) == ()
+    assert before.changes(after) == (words,)
+    assert before.digest != after.digest
 
 
 def test_a_plan_is_as_risky_as_its_riskiest_step() -> None:

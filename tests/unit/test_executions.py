@@ -11,8 +11,8 @@ from tests.harness.values import NOW, execution
 
 ARROWS = {
     "waiting": "queued denied withdrawn",
-    "queued": "starting cancelled unreachable",
-    "starting": "running queued unreachable cancelled unknown succeeded failed timed_out",
+    "queued": "starting cancelled unreachable withdrawn",
+    "starting": "running queued unreachable cancelled withdrawn unknown succeeded failed timed_out",
     "running": "succeeded failed timed_out cancelled unknown",
     "succeeded": "",
     "failed": "",
@@ -36,8 +36,8 @@ def test_every_state_is_ended_under_way_or_waiting() -> None:
     assert not UNDER_WAY & ENDED
 
 
-def test_what_never_was_allowed_is_not_told_as_a_result() -> None:
-    assert {State.DENIED, State.WITHDRAWN} == ENDED - CONTINUES
+def test_a_denial_is_told_as_a_decision_and_every_other_end_as_a_result() -> None:
+    assert {State.DENIED} == ENDED - CONTINUES
 
 
 def test_nothing_that_ran_can_run_again() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import datetime, timedelta
 
 import pytest
 
+from nomos.clock import Moment
 from nomos.domain.executions import Risk
 from nomos.domain.plans import Plan, PlanState, Step
-from nomos.domain.windows import Gate, Window, gate
-from tests.harness.values import MINUTE, NOW, plan, window
+from nomos.domain.windows import Ended, Gate, Window, gate, over
+from tests.harness.values import IDENTITY, MINUTE, NOW, TICKS, plan, window
 
 NAMED = "rm -r /srv/old"
 PLAN = plan(Step("nas", NAMED, Risk.DESTROY, "old"), Step("nas", "reload", Risk.CHANGE, "new", None, parallel=True))
@@ -17,9 +19,10 @@ PLAN = plan(Step("nas", NAMED, Risk.DESTROY, "old"), Step("nas", "reload", Risk.
 
 def ask(
     risk: Risk, win: Window | None, *, host: str = "nas", command: str = "touch x", the_plan: Plan | None = PLAN,
-    now: datetime = NOW,
+    now: datetime = NOW, identity: str = IDENTITY,
 ) -> Gate:  # fmt: skip
-    return gate(risk=risk, host=host, command=command, window=win, plan=the_plan, now=now)
+    moment = Moment(now, TICKS + (now - NOW).total_seconds(), "boot")
+    return gate(risk=risk, host=host, identity=identity, command=command, window=win, plan=the_plan, moment=moment)
 
 
 @pytest.mark.parametrize("win", [None, window(), window(ended_at=NOW), window(expires_at=NOW - MINUTE)])
@@ -49,7 +52,7 @@ def test_the_last_instant_is_outside() -> None:
 
 
 def test_a_longer_lease_does_not_prolong_what_was_granted() -> None:
-    longer = window(expires_at=NOW + 60 * MINUTE)
+    longer = window(expires_at=NOW + 60 * MINUTE, expires_ticks=TICKS + 3600)
     assert not ask(Risk.CHANGE, longer, now=NOW + 31 * MINUTE).runs
     assert ask(Risk.CHANGE, longer, command="reload", now=NOW + 31 * MINUTE).runs
     assert not ask(Risk.CHANGE, window(cover_until=None)).runs
@@ -103,3 +106,51 @@ def test_every_refusal_says_why() -> None:
     assert ask(Risk.CHANGE, None).ground == "no assent window is open"
     assert "needs its own approval" in ask(Risk.DESTROY, window()).ground
     assert ask(Risk.CHANGE, window(), host="router").ground == "the assent window does not cover it"
+
+
+def test_the_window_is_over_to_the_second() -> None:
+    assert ask(Risk.CHANGE, window(), now=NOW + timedelta(minutes=29, seconds=59)).runs
+    assert not ask(Risk.CHANGE, window(), now=NOW + timedelta(minutes=30, seconds=1)).runs
+
+
+@pytest.mark.parametrize(
+    ("step", "passed", "holds"),
+    [
+        (0, 29 * 60 + 59, True),
+        (0, 30 * 60, False),
+        (-20 * 60, 25 * 60, True),  # set back, but not to before the opening
+        (-20 * 60, 30 * 60 + 1, False),  # the wall clock says 10 minutes
+        (-3600, 0, False),
+        (20 * 60, 5 * 60, True),
+        (20 * 60, 11 * 60, False),
+    ],
+)
+def test_a_clock_that_is_set_prolongs_nothing(step: int, passed: int, holds: bool) -> None:
+    moment = Moment(NOW + timedelta(seconds=step + passed), TICKS + passed, "boot")
+    assert window().holds(moment) is holds
+    assert (over(window(), moment, NOW) is None) is holds
+
+
+def test_another_boot_of_the_machine_holds_nothing_until_the_wall_clock_was_looked_at() -> None:
+    later = Moment(NOW + 10 * MINUTE, 5.0, "another boot")
+    assert not window().holds(later)
+    assert over(window(), later, NOW + 9 * MINUTE) is None
+    assert over(window(), later, NOW + 20 * MINUTE) is Ended.CLOCK
+    assert over(window(), dataclasses.replace(later, now=NOW + 30 * MINUTE), NOW + 9 * MINUTE) is Ended.EXPIRED
+
+
+def test_a_host_that_is_another_machine_now_is_not_covered() -> None:
+    other = "o" * 64
+    assert not ask(Risk.CHANGE, window(), identity=other).runs
+    assert not ask(Risk.DESTROY, window(), command=NAMED, identity=other).runs
+    assert not ask(Risk.CHANGE, window(), command="reload", identity=other).runs
+    bound_anew = window(bound={"nas": other})
+    assert ask(Risk.CHANGE, bound_anew, identity=other).runs
+    assert not ask(Risk.DESTROY, bound_anew, command=NAMED, identity=other).runs
+
+
+def test_a_step_that_todays_rules_call_worse_than_approved_asks() -> None:
+    assert ask(Risk.CHANGE, window(), command="reload").runs
+    refused = ask(Risk.DESTROY, window(), command="reload")
+    assert not refused.runs
+    assert "today's rules say destroy" in refused.ground
