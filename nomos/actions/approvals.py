@@ -9,9 +9,9 @@ from nomos.actions.consent import Judged, ask_again, changes, judge
 from nomos.actions.snapshots import take_before
 from nomos.actions.windows import open_in, revoke_in
 from nomos.clock import Moment
-from nomos.domain.approvals import Approval, ApprovalKind, ApprovalState, Route, Verdict, already, decide
+from nomos.domain.approvals import Approval, ApprovalState, Route, Verdict, already, decide
 from nomos.domain.executions import State
-from nomos.domain.plans import PlanState
+from nomos.domain.plans import Plan, PlanState
 from nomos.domain.sessions import Ending
 from nomos.domain.undo import Snapshots
 from nomos.domain.windows import Ended, Scope
@@ -88,11 +88,8 @@ def settle_in(
     approval = approvals.get(tx.c, approval_id)
     settled = decide(approval, verdict, scope, digest)
     plan = None if approval.plan_id is None else plans.get(tx.c, approval.plan_id)
-    if steps is not None and (plan is None or verdict is Verdict.DENY):
-        raise InvalidInput("steps: only of a plan that is approved can steps be chosen.", field="steps")
+    _check_choice(approval, plan, verdict, steps, repeat=settled.repeat)
     if settled.repeat:
-        if plan is not None and steps is not None and plan.approve(steps) != plan:
-            raise already(approval)
         return Outcome(approval)
     approved = verdict is Verdict.APPROVE
     if approved and (words := changes(tx, approval, judged)):
@@ -100,28 +97,16 @@ def settle_in(
         return Outcome(approvals.get(tx.c, approval.id), "; ".join(words))
     if snapshot and approval.snapshots is Snapshots.OFF:
         raise InvalidInput("snapshot: none is offered here. Nothing was decided.", field="snapshot")
-    snapshot = snapshot or approval.snapshots is Snapshots.ALWAYS
-    if plan is not None and approved:
-        plans.set_steps(tx, plan.approve(steps))
-        if snapshot:
-            plans.take_snapshots(tx, plan.id)
-    is_plan = approval.kind is ApprovalKind.PLAN
-    window_id: str | None = None
     if approved:
-        window_id = open_in(tx, approval, settled.scope or Scope.ONCE, moment, by=by, minutes=minutes).id
+        snapshot = snapshot or approval.snapshots is Snapshots.ALWAYS
+        if plan is not None:
+            _allow_plan(tx, plan.approve(steps), snapshot=snapshot)
+        window = open_in(tx, approval, settled.scope or Scope.ONCE, moment, by=by, minutes=minutes)
+        if approval.execution_id is not None:
+            _allow_command(tx, approval.execution_id, window.id, snapshot=snapshot)
     else:
+        _deny(tx, approval)
         revoke_in(tx, session_id, moment, Ended.DENIED)
-    if approval.execution_id is not None:
-        if approved:
-            queued = executions.change(
-                tx, approval.execution_id, state=State.QUEUED, queued_at=tx.at, window_id=window_id
-            )  # fmt: skip
-            if snapshot:
-                take_before(tx, queued)
-        else:
-            executions.change(tx, approval.execution_id, state=State.DENIED, ended_at=tx.at)
-    if approval.plan_id is not None:
-        plans.set_state(tx, approval.plan_id, PlanState.APPROVED if approved else PlanState.DENIED)
     sessions.change(tx, session_id, last_word_at=tx.at, updated_at=tx.at, ending=Ending.NONE)
     sessions.make_due(tx, session_id)
     decided = approvals.settle(
@@ -133,6 +118,38 @@ def settle_in(
         scope=settled.scope,
         note=note,
         # An approved command tells its own end; all else the agent can only hear from the decision.
-        tells=is_plan or not approved,
+        tells=plan is not None or not approved,
     )
     return Outcome(decided)
+
+
+def _check_choice(
+    approval: Approval, plan: Plan | None, verdict: Verdict, steps: Collection[int] | None, *, repeat: bool
+) -> None:
+    """See that steps are chosen only where there are any, and that a repeated answer chooses the same."""
+    if steps is None:
+        return
+    if plan is None or verdict is Verdict.DENY:
+        raise InvalidInput("steps: only of a plan that is approved can steps be chosen.", field="steps")
+    if repeat and plan.approve(steps) != plan:
+        raise already(approval)
+
+
+def _allow_plan(tx: Tx, plan: Plan, *, snapshot: bool) -> None:
+    plans.set_steps(tx, plan)
+    if snapshot:
+        plans.take_snapshots(tx, plan.id)
+    plans.set_state(tx, plan.id, PlanState.APPROVED)
+
+
+def _allow_command(tx: Tx, execution_id: str, window_id: str, *, snapshot: bool) -> None:
+    queued = executions.change(tx, execution_id, state=State.QUEUED, queued_at=tx.at, window_id=window_id)
+    if snapshot:
+        take_before(tx, queued)
+
+
+def _deny(tx: Tx, approval: Approval) -> None:
+    if approval.execution_id is not None:
+        executions.change(tx, approval.execution_id, state=State.DENIED, ended_at=tx.at)
+    if approval.plan_id is not None:
+        plans.set_state(tx, approval.plan_id, PlanState.DENIED)

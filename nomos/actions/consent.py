@@ -80,7 +80,7 @@ def _stored_digest(tx: Tx, approval: Approval) -> str | None:
 
 
 def ask_again(tx: Tx, approval: Approval, words: tuple[str, ...], judged: Judged) -> Approval | None:
-    """Withdraw a question and ask it anew about what there is now. None where its host is gone: then nobody can be asked."""
+    """Withdraw a question and ask it anew about what there is now. None where its host is gone: nobody can be asked."""
     changed = "; ".join(words)
     approvals.settle(
         tx, approval, ApprovalState.WITHDRAWN, by="nomos", route=None, scope=None, note=f"{CHANGED}: {changed}",

@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from nomos.domain.drift import Drift
 from nomos.domain.executions import Risk
-from nomos.domain.undo import Snapshots
 from nomos.domain.hosts import Identity
+from nomos.domain.undo import Snapshots
 from nomos.domain.windows import Scope
 from nomos.errors import AlreadyDecided, DigestMismatch, InvalidInput, Withdrawn
 

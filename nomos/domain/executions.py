@@ -68,8 +68,9 @@ LONGEST_INPUT = 4095  # bytes of a line of input: with its line break it can be 
 class Execution:
     """One command on one host.
 
-    ``digest`` binds what was allowed: the host as it was then, the exact command, its risk, the plan's step. ``output_bytes`` counts all output that came, ``host_bytes`` how far the
-    job's output on the host was read; of more than the cap only head and tail are stored, and the bytes from
+    ``digest`` binds what was allowed: the host as it was then, the exact command, its risk, the plan's step.
+    ``output_bytes`` counts all output that came, ``host_bytes`` how far the job's output on the host was read; of more
+    than the cap only head and tail are stored, and the bytes from
     ``omitted_from`` to ``omitted_to`` are not. ``question``: its last line looks like one, and nothing more comes.
     ``parallel``: the plan says that it may run beside other changes on its host. ``continued_at``: when the agent was
     given the result. ``detail`` says in words what is known where the state alone does not ("the host rebooted …").

@@ -93,7 +93,9 @@ def stop(session_id: str) -> tuple[dict[str, Any], int]:
 def extend(session_id: str) -> dict[str, Any]:
     """Extend the assent window, or reopen it."""
     form = parsing.body(parsing.WindowMinutes)
-    value = window_actions.extend(web().store, checked_id(session_id), form.minutes, web().clock.moment(), by=actor().name)
+    value = window_actions.extend(
+        web().store, checked_id(session_id), form.minutes, web().clock.moment(), by=actor().name
+    )
     return {"window": shapes.window(value, web().now())}
 
 

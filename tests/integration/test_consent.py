@@ -48,7 +48,7 @@ def fresh(scene: Scene, old: Approval) -> Approval:
     return approval
 
 
-# --------------------------------------------------------------------------------------------- between shown and decided
+# -------------------------------------------------------------------------------- between shown and decided
 
 
 @ANY_CHANGE
@@ -161,7 +161,7 @@ def test_a_plan_that_was_superseded_is_not_decided_any_more(scene: Scene) -> Non
     assert scene.snapshot().window is None
 
 
-# ------------------------------------------------------------------------------------------------ between decided and run
+# -------------------------------------------------------------------------------- between decided and run
 
 
 @ANY_CHANGE
@@ -253,7 +253,7 @@ def test_a_start_that_the_host_never_saw_is_checked_once_more(scene: Scene) -> N
     assert execution_of(scene, shown).state is State.WITHDRAWN
 
 
-# ------------------------------------------------------------------------------------------------------- once, and the gate
+# -------------------------------------------------------------------------------- once, and the gate
 
 
 def test_one_yes_runs_one_command_once(scene: Scene) -> None:

@@ -50,7 +50,7 @@ def runs(scene: Scene, command: str = CHANGE) -> bool:
     return execution.state is State.QUEUED
 
 
-# ------------------------------------------------------------------------------------------------------------ its end
+# -------------------------------------------------------------------------------- its end
 
 
 @pytest.mark.parametrize(("seconds", "allowed"), [(END - 1, True), (END + 1, False)])
@@ -64,7 +64,7 @@ def test_open_at_29_59_and_over_at_30_01(scene: Scene, seconds: int, allowed: bo
 @pytest.mark.parametrize(("seconds", "started"), [(END - 1, True), (END + 1, False)])
 def test_what_is_still_queued_when_it_is_over_is_not_started(scene: Scene, seconds: int, started: bool) -> None:
     scene.plan_approved(CHANGE)
-    _, execution = scene.run(scene.must_turn(), CHANGE)
+    scene.run(scene.must_turn(), CHANGE)
     taken = scene.take()
     assert taken is not None
     scene.clock.advance(seconds)
@@ -134,7 +134,7 @@ def test_use_prolongs_nothing(scene: Scene) -> None:
     assert len(after.used) == 1
 
 
-# -------------------------------------------------------------------------------------------------------- the two clocks
+# -------------------------------------------------------------------------------- the two clocks
 
 
 @pytest.mark.parametrize("step", [-59, -20 * 60, -24 * 3600])
@@ -189,7 +189,7 @@ def test_a_machine_that_wakes_up_in_the_past_ends_the_window_and_says_why(scene:
     assert window(scene).ended_why is Ended.CLOCK
 
 
-# ------------------------------------------------------------------------------------------------------------ revoked
+# -------------------------------------------------------------------------------- revoked
 
 
 def test_revoked_in_mid_plan_nothing_more_is_started(scene: Scene) -> None:
@@ -247,7 +247,7 @@ def test_start_and_revoke_at_once_agree(scene: Scene) -> None:
     assert len(receipts(scene)) == 1
 
 
-# ------------------------------------------------------------------------------------------------------------ receipts
+# -------------------------------------------------------------------------------- receipts
 
 
 def test_an_expired_window_has_one_receipt_however_many_look(scene: Scene) -> None:
