@@ -32,8 +32,8 @@ class Crash:
 def crash(running_lab: Lab) -> Iterator[Crash]:
     lab = running_lab
     crash = Crash(lab)
-    wait_for(crash.held.reached.is_set, 40, "the turn to be in the middle of its answer")
-    lab.api.until(crash.command.id, lambda s: "one" in "".join(o["text"] for o in s["outputs"]), "the first line", 60)
+    wait_for(crash.held.reached.is_set, 90, "the turn to be in the middle of its answer")
+    lab.api.until(crash.command.id, lambda s: "one" in "".join(o["text"] for o in s["outputs"]), "the first line", 90)
     assert lab.stack.worker is not None
     lab.stack.worker.kill()
     crash.held.release()
@@ -48,7 +48,7 @@ def crash(running_lab: Lab) -> Iterator[Crash]:
 
 def test_the_command_is_found_again_and_continued_once(lab: Lab, crash: Crash) -> None:
     talk = crash.command
-    message = talk.until_turns(2, timeout=60)[-1]
+    message = talk.until_turns(2, timeout=90)[-1]
     assert (message["origin"], words_of(message)) == ("continuation", "I saw the result.")
     [execution] = talk.snapshot["executions"]
     assert (execution["state"], execution["exit_code"]) == ("succeeded", 0)
@@ -59,7 +59,7 @@ def test_the_command_is_found_again_and_continued_once(lab: Lab, crash: Crash) -
 
 
 def test_the_turn_goes_on_in_the_same_message_and_runs_no_tool_again(lab: Lab, crash: Crash) -> None:
-    [message] = crash.turn.until_turns(1, timeout=60)
+    [message] = crash.turn.until_turns(1, timeout=90)
     assert message["status"] == "done"
     assert words_of(message) == "Here I am again."
     assert not notices(message)
@@ -69,13 +69,13 @@ def test_the_turn_goes_on_in_the_same_message_and_runs_no_tool_again(lab: Lab, c
 
 
 def test_what_was_said_meanwhile_is_answered(lab: Lab, crash: Crash) -> None:
-    [message] = crash.idle.until_turns(1, timeout=60)
+    [message] = crash.idle.until_turns(1, timeout=90)
     assert words_of(message) == "I heard you."
 
 
 def test_a_question_that_was_open_is_decided_and_run_afterwards(lab: Lab, crash: Crash) -> None:
     crash.ended.approve()
     crash.done.touch()
-    message = crash.ended.until_turns(2, timeout=60)[-1]
+    message = crash.ended.until_turns(2, timeout=90)[-1]
     assert words_of(message) == "I saw that result too."
     assert crash.path.read_text().splitlines().count("second") == 1

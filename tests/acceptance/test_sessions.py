@@ -11,7 +11,7 @@ def test_turns_of_several_sessions_run_side_by_side(lab: Lab) -> None:
     held = [lab.model.hold(answers.text(f"Answer {number}.")) for number in range(3)]
     talks = [lab.talk("look", asks("uptime"), step) for step in held]
     for step in held:
-        wait_for(step.reached.is_set, 40, "every turn to be under way at once")
+        wait_for(step.reached.is_set, 90, "every turn to be under way at once")
     for talk in talks:
         [message] = turns(talk.snapshot)
         assert message["status"] == "working"
@@ -26,7 +26,7 @@ def test_turns_of_several_sessions_run_side_by_side(lab: Lab) -> None:
 def test_a_new_session_beside_a_running_one_shows_only_its_own(lab: Lab) -> None:
     held = lab.model.hold(answers.text("Late."))
     running = lab.talk("look", held)
-    wait_for(held.reached.is_set, 40, "the first turn")
+    wait_for(held.reached.is_set, 90, "the first turn")
     other = lab.silent(answers.text("At once."))
     feed = other.feed("?after=0&list=1")
     other.say(f"hello {other.word}")
@@ -46,7 +46,7 @@ def test_a_new_session_beside_a_running_one_shows_only_its_own(lab: Lab) -> None
 def test_the_operator_may_write_while_a_turn_runs(lab: Lab) -> None:
     held = lab.model.hold(answers.text("First."))
     talk = lab.talk("one", held, answers.text("Second."))
-    wait_for(held.reached.is_set, 40, "the turn")
+    wait_for(held.reached.is_set, 90, "the turn")
     talk.say("two")
     assert len(turns(talk.snapshot)) == 1, "one turn at a time"
     held.release()

@@ -23,7 +23,7 @@ def test_a_continuation_of_five_calls_is_seen_call_by_call_in_one_message(lab: L
     talk.approve()
     message_ids: set[str] = set()
     for number, step in enumerate(held):
-        wait_for(step.reached.is_set, 20, f"the question for call {number + 1}")
+        wait_for(step.reached.is_set, 90, f"the question for call {number + 1}")
         feed.until(partial(_shows, number), f"exactly {number} calls and their results in the feed")
         message_ids.add(_agent_events(feed.events)[-1]["id"])
         step.release()

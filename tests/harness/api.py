@@ -100,7 +100,7 @@ class Api:
         """The session's snapshot."""
         return self.get(f"/sessions/{session_id}").json
 
-    def until(self, session_id: str, condition: Callable[[Any], object], what: str, timeout: float = 30) -> Any:
+    def until(self, session_id: str, condition: Callable[[Any], object], what: str, timeout: float = 90) -> Any:
         """Wait until the snapshot fits, and return it."""
         last: list[Any] = [None]
 
@@ -114,7 +114,7 @@ class Api:
             raise AssertionError(f"{error}; the session was: {json.dumps(last[0], indent=1)[-1500:]}") from None
         return last[0]
 
-    def until_state(self, session_id: str, state: str, timeout: float = 30) -> Any:
+    def until_state(self, session_id: str, state: str, timeout: float = 90) -> Any:
         """Wait until the session is ``state``, and return its snapshot."""
         return self.until(session_id, lambda s: s["session"]["state"] == state, f"the session to be {state}", timeout)
 
@@ -206,7 +206,7 @@ class Feed:
         """The id of the last event."""
         return next((frame.id for frame in reversed(list(self.frames)) if frame.id is not None), None)
 
-    def until(self, condition: Callable[[Feed], object], what: str, timeout: float = 30) -> None:
+    def until(self, condition: Callable[[Feed], object], what: str, timeout: float = 90) -> None:
         """Wait until the feed fits."""
         wait_for(lambda: bool(condition(self)), timeout, what)
 

@@ -78,7 +78,7 @@ class Talk:
         answer = self.api.say(self.id, text)
         assert answer.status == 202, answer.text
 
-    def until_state(self, *states: str, timeout: float = 40) -> Any:
+    def until_state(self, *states: str, timeout: float = 90) -> Any:
         """Wait for a state that a turn leads to, when nobody holds the session any more; returns the snapshot."""
         return self.api.until(
             self.id,
@@ -93,7 +93,7 @@ class Talk:
         assert answer.status == 200, answer.text
         return answer.json
 
-    def until_turns(self, count: int, timeout: float = 40) -> list[Any]:
+    def until_turns(self, count: int, timeout: float = 90) -> list[Any]:
         """Wait until so many turns have ended; returns their messages."""
         self.api.until(
             self.id, lambda s: len([m for m in turns(s) if m["status"] not in OPEN]) >= count, f"{count} turns", timeout

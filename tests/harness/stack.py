@@ -130,7 +130,7 @@ class Stack:
     def start_web(self) -> None:
         """Start the web process and wait until it answers."""
         process = self.web = Process("web", self.environment, self.folder / "web.log")
-        wait_for(lambda: self._up(process), 30, f"the web process (log: {process.log})")
+        wait_for(lambda: self._up(process), 90, f"the web process (log: {process.log})")
 
     def _up(self, process: Process) -> bool:
         assert process.returncode is None, f"the web process ended: {process.log.read_text()}"
@@ -144,7 +144,7 @@ class Stack:
             assert process.returncode is None, f"the worker ended: {process.log.read_text()}"
             return "is up" in process.log.read_text()
 
-        wait_for(up, 30, f"the worker (log: {process.log})")
+        wait_for(up, 90, f"the worker (log: {process.log})")
 
     def cli(self, *words: str, input_: str | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a command of ``nomos`` over the same data folder."""
@@ -191,7 +191,7 @@ class Stack:
             return bool(condition(last[0]))
 
         try:
-            wait_for(look, 30, "the host")
+            wait_for(look, 90, "the host")
         except AssertionError as error:
             raise AssertionError(f"{error}; it is {last[0]}") from None
         return last[0]

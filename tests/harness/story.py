@@ -29,7 +29,7 @@ def settled(stack: Stack, session_id: str, state: str) -> Any:
         session_id,
         lambda s: s["session"]["state"] == state and not any(m["status"] in OPEN for m in s["messages"]),
         f"the session to be {state}",
-        60,
+        120,
     )
 
 
