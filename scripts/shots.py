@@ -93,9 +93,19 @@ def play(browser: Browser, link: str) -> None:
     approve = page.get_by_role("button", name="Approve plan")
     expect(approve).to_be_enabled(timeout=PATIENCE)
     picture(page, "plan")
+    last = page.get_by_role("checkbox", name="Include step").last
+    last.uncheck()
+    page.get_by_role("button", name="Edit step 2").click()
+    picture(page, "some")
+    page.get_by_role("button", name="Leave it").click()
+    last.check()
     approve.click()
     expect(page.get_by_text("Goal verified").first).to_be_visible(timeout=PATIENCE)
     picture(page, "verified")
+    page.get_by_role("textbox", name="Message").fill("destroy it")
+    page.get_by_role("textbox", name="Message").press("Enter")
+    page.get_by_role("textbox", name="This cannot be undone").wait_for(timeout=PATIENCE)
+    picture(page, "destroy")
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ def test_the_window_lists_what_ran_and_a_revoke_says_what_still_runs(lab: Lab, v
     says(lab, operator, proposes(slow), WAITS, asks(slow), text("It runs."), text("It was stopped."))
     operator.page.get_by_role("button", name="Approve plan").click()
     bar = operator.page.get_by_role("region", name="Assent window")
-    expect(bar).to_contain_text("1 command ran under it")
+    expect(bar).to_contain_text("1 command ran")
     bar.locator("summary").click()
     expect(bar.locator("li .command")).to_have_text(slow)
     expect(bar.locator("li .state")).to_contain_text("running")

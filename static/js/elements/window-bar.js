@@ -72,7 +72,7 @@ export class WindowBar extends HTMLElement {
 
   #drawUsed(used) {
     this.#used.hidden = !used.length;
-    setText(this.#count, `${commands(used.length)} ran under it`);
+    setText(this.#count, `${commands(used.length)} ran`);
     const known = used.map((id) => this.#app.state.executions.get(id) ?? { id });
     const make = ({ host, command }) =>
       h("li", {}, host ? [hostBadge(host), commandCode(command, { class: "command" }), h("span", { class: "state" })] : "an earlier command, further up");
