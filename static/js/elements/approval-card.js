@@ -73,6 +73,7 @@ export class ApprovalCard extends HTMLElement {
       if (!form.isConnected) return;
       form.replaceWith(exact);
       acts.hidden = false;
+      acts.querySelector("button").focus();
       this.#decision?.hold(null);
     };
     const save = (command) => this.#app.editCommand(this.#approval, command);

@@ -133,6 +133,7 @@ export class PlanCard extends HTMLElement {
       if (!form.isConnected) return;
       form.replaceWith(exact);
       acts.hidden = false;
+      acts.querySelector("button").focus();
       this.#edits -= 1;
       this.#chosen();
     };
