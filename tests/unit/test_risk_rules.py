@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from nomos.bootstrap.rules import load_rules
 from nomos.domain.executions import Risk
 from nomos.errors import SettingError
 from nomos.risk import classify, read_rules
@@ -88,3 +91,12 @@ def test_a_wrong_file_is_refused_with_its_place(change: tuple[str, str], says: s
 
 def test_an_empty_file_has_no_rules() -> None:
     assert read_rules("", "risk.toml").rules == ()
+
+
+def test_the_file_of_the_data_folder_is_read(tmp_path: Path) -> None:
+    assert load_rules(tmp_path).rules == ()
+    (tmp_path / "risk.toml").write_text(GOOD, "utf-8")
+    assert load_rules(tmp_path) == RULES
+    (tmp_path / "risk.toml").write_bytes(b"\xff")
+    with pytest.raises(SettingError, match=r"risk\.toml cannot be read"):
+        load_rules(tmp_path)
