@@ -48,10 +48,13 @@ class Step:
     approved: bool = False
 
     def edit(self, command: str, risk: Risk, risk_why: str) -> Step:
-        """The step with the operator's command. With the agent's own words again it counts as never edited."""
+        """The step with the operator's command. With the agent's own words again it counts as never edited.
+
+        What would have undone the agent's command is not said of the operator's.
+        """
         proposed = self.command if self.asked is None else self.asked
         asked = None if command == proposed else proposed
-        return replace(self, command=command, risk=risk, risk_why=risk_why, asked=asked)
+        return replace(self, command=command, risk=risk, risk_why=risk_why, asked=asked, undo=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,11 @@ def test_what_the_operator_edited_stays_close_to_what_was_proposed() -> None:
     assert back.asked is None
 
 
+def test_what_undid_the_proposed_command_is_not_said_of_the_edited_one() -> None:
+    step = Step("nas", "mkdir a", Risk.CHANGE, "", undo="rmdir a").edit("mkdir b", Risk.CHANGE, "")
+    assert (step.command, step.undo) == ("mkdir b", None)
+
+
 def test_an_edit_can_take_the_drift_away() -> None:
     found = Drift("p", 0, "touch a", "touch b")
     assert edited(found, "touch a") is None
