@@ -133,10 +133,15 @@ def _take(tx: Tx, claim: ExecutionClaim) -> Execution:
     return executions.check(tx, claim)
 
 
-def begin(store: Store, claim: ExecutionClaim, boot: str, moment: Moment) -> Host | None:
+def begin(
+    store: Store, claim: ExecutionClaim, boot: str, moment: Moment, *, guard: str | None = None,
+    guard_seconds: int | None = None,
+) -> Host | None:  # fmt: skip
     """Note that the job is about to be sent, and which boot the host was in: from here on it may have been started.
 
     Once more before a start that the host never saw: hours may lie between.
+
+    :param guard: what the host is made to run by itself after :param guard_seconds: unless Nomos signs in again.
 
     :returns: the host as it was checked against what was allowed, to send the job to. None: it is not what was
         allowed, or not allowed any more; the execution is withdrawn, and its session is due.
@@ -153,7 +158,10 @@ def begin(store: Store, claim: ExecutionClaim, boot: str, moment: Moment) -> Hos
             executions.release(tx, claim)
             sessions.make_due(tx, execution.session_id)
         elif execution.state is State.QUEUED:
-            executions.change(tx, claim.execution_id, state=State.STARTING, host_boot=boot)
+            executions.change(
+                tx, claim.execution_id, state=State.STARTING, host_boot=boot, guard_revert=guard,
+                guard_seconds=guard_seconds,
+            )  # fmt: skip
         return host
 
 

@@ -27,6 +27,7 @@ from nomos.store.engine import Store
 from nomos.store.hints import Wakeup
 from nomos.worker.continuations import Continuations
 from nomos.worker.executions import Executions
+from nomos.worker.guard import Guards
 from nomos.worker.hosts import HostTests
 from nomos.worker.loop import Worker
 from nomos.worker.recovery import Recovery, owner_name
@@ -91,7 +92,8 @@ def create_worker(
         gatherer=gatherer,
         continuations=Continuations(store, clock, runner, owner, limits, lease, settings.workers),
         executions=Executions(
-            store, clock, shell, gatherer, owner, lease, settings.execution_timeout, settings.execution_silence
+            store, clock, shell, gatherer, owner, lease, settings.execution_timeout, settings.execution_silence,
+            guards=Guards(shell, settings.guard_seconds),
         ),
         host_tests=HostTests(store, clock, shell),
         recovery=Recovery(store, clock),

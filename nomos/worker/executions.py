@@ -28,6 +28,7 @@ from nomos.ssh.base import JobState, JobStatus, Limits, Shell, Target
 from nomos.store import executions, hosts
 from nomos.store.engine import Store
 from nomos.store.executions import ExecutionClaim
+from nomos.worker.guard import Guards, LockedOut
 from nomos.worker.pump import Pump
 from nomos.worker.watch import KILL_AFTER, OrderBook, Watch
 
@@ -66,8 +67,10 @@ class Executions:
         timeout: int,
         silence: int,
         kill_after: float = KILL_AFTER,
+        guards: Guards | None = None,
     ) -> None:
         """:param kill_after: seconds from TERM to KILL when an execution is cancelled."""
+        self._guards = Guards(shell) if guards is None else guards
         self._store = store
         self._clock = clock
         self._shell = shell
@@ -170,9 +173,18 @@ class Executions:
             if sent_in != status.boot:
                 why = "the host has restarted since, and the job's folder is gone"
                 return host, JobStatus(JobState.UNKNOWN, status.boot, why=why)
-        checked = actions.begin(self._store, claim, boot, self._clock.moment())
+        danger = self._guards.danger(host, execution)
+        guard = None if danger is None or danger.guard is None else danger.guard
+        seconds = None if guard is None else self._guards.seconds
+        revert = None if guard is None else guard.revert
+        checked = actions.begin(
+            self._store, claim, boot, self._clock.moment(), guard=revert, guard_seconds=seconds
+        )  # fmt: skip
         if checked is None:
             return None
+        fault = None if danger is None else self._guards.arm(target(checked), execution.id, danger)
+        if fault is not None:
+            return checked, JobStatus(JobState.NEVER_STARTED, boot, why=f"Nothing was run: {fault}")
         limits = replace(self._limits, stdin=execution.risk is not Risk.READ)
         return checked, self._shell.start(target(checked), execution.id, execution.command, limits)
 
@@ -206,14 +218,18 @@ class Executions:
             raise ClaimLost
         if self._closing and status.state not in {JobState.EXITED, JobState.NEVER_STARTED, JobState.UNKNOWN}:
             return
-        self._store_end(claim, execution.id, status, silent=watch.silent)
+        self._store_end(claim, host, execution.id, status, silent=watch.silent)
 
     def _out(self, watch: Watch) -> bool:
         return self._closing or watch.due()
 
-    def _store_end(self, claim: ExecutionClaim, execution_id: str, status: JobStatus, *, silent: bool) -> None:
+    def _store_end(
+        self, claim: ExecutionClaim, host: Host, execution_id: str, status: JobStatus, *, silent: bool
+    ) -> None:
         with self._store.read() as connection:
-            stopping = executions.get(connection, execution_id).cancel_requested_at is not None
+            execution = executions.get(connection, execution_id)
+        stopping = execution.cancel_requested_at is not None
+        undone = self._guards.settle(target(host), execution)
         now = self._clock.now()
         if status.state is JobState.NEVER_STARTED:
             state = State.CANCELLED if stopping else State.UNREACHABLE
@@ -228,6 +244,8 @@ class Executions:
             state, detail = State.CANCELLED, "ended by you"
         else:
             state, detail = (State.SUCCEEDED if status.exit_code == 0 else State.FAILED), status.why or None
+        if undone is not None:
+            detail = f"{detail}. {undone}" if detail else undone
         actions.finish(
             self._store, claim, state, now, exit_code=status.exit_code, detail=detail, truncated=status.truncated
         )
@@ -253,8 +271,11 @@ class Executions:
             actions.finish(self._store, claim, State.UNREACHABLE, self._clock.now(), detail=fault.detail)
             return
         faults = self._faults[execution.id] = self._faults.get(execution.id, 0) + 1
-        wait = min(2.0**faults, LONGEST_BACK_OFF) if not isinstance(fault, ConnectionLost) or faults > 1 else 1.0
-        lasting = isinstance(fault, HostKeyChanged | HostKeyUnknown | HostRefused)
+        if isinstance(fault, LockedOut):
+            wait = 2.0  # the host undoes the step soon
+        else:
+            wait = 1.0 if isinstance(fault, ConnectionLost) and faults == 1 else min(2.0**faults, LONGEST_BACK_OFF)
+        lasting = isinstance(fault, HostKeyChanged | HostKeyUnknown | HostRefused | LockedOut)
         why = fault.detail if lasting else f"connection to {host.name} lost"
         detail = f"{why}; asking again in {wait:.0f} s. The command may go on there"
         actions.put_off(self._store, claim, self._clock.moment(), wait, detail)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from nomos.domain.approvals import ApprovalKind
 from nomos.domain.digests import command_digest
 from nomos.domain.executions import ENDED, Execution, Risk, State
 from nomos.domain.hosts import HostState
+from nomos.domain.lockout import Danger, look
 from nomos.domain.windows import Scope
 from nomos.risk import classify
 from nomos.ssh.paramiko_shell import ParamikoShell
@@ -23,6 +24,7 @@ from nomos.store import approvals, executions, hosts, output
 from nomos.store.engine import Store
 from nomos.store.executions import new_id
 from nomos.worker.executions import Executions
+from nomos.worker.guard import Guards
 from tests.harness.database import Templates
 from tests.harness.scene import HOST, Scene, call, reply
 from tests.harness.sshd import Sshd
@@ -94,8 +96,14 @@ class HostWork:
 
 
 @contextmanager
-def host_work(server: Sshd, folder: Path, *, cap: int = 10_000_000, kill_after: float = 10.0) -> Iterator[HostWork]:
-    """A worker's executions, ended with the block. ``cap``: bytes of output stored of an execution."""
+def host_work(
+    server: Sshd, folder: Path, *, cap: int = 10_000_000, kill_after: float = 10.0, guard_seconds: int = 120,
+    rules: Callable[[str], Danger | None] = look,
+) -> Iterator[HostWork]:  # fmt: skip
+    """A worker's executions, ended with the block. ``cap``: bytes of output stored of an execution.
+
+    ``rules``: what may be feared of a command, and ``guard_seconds`` after which the host undoes it by itself.
+    """
     database = Templates(folder).sqlite(folder)
     clock = SystemClock()
     store = database.open()
@@ -110,7 +118,8 @@ def host_work(server: Sshd, folder: Path, *, cap: int = 10_000_000, kill_after: 
         )  # fmt: skip
     gatherer = Gatherer(store, clock, cap)
     shell = ParamikoShell(server.key_path)
-    worker = Executions(store, clock, shell, gatherer, "worker", 600.0, 600, 0, kill_after)
+    guards = Guards(shell, guard_seconds, rules)
+    worker = Executions(store, clock, shell, gatherer, "worker", 600.0, 600, 0, kill_after, guards)
     ended = threading.Event()
 
     def poll() -> None:
