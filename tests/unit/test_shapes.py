@@ -78,7 +78,7 @@ def test_plan() -> None:
     assert shape["risk"] == "read"
     assert shape["steps"] == [
         {"host": "nas", "command": "uptime", "risk": "read", "why": "to look", "undo": None, "parallel": False,
-         "risk_why": "", "edited": False, "asked": None, "approved": True}
+         "risk_why": "", "edited": False, "asked": None, "approved": True, "no_snapshot": None}
     ]  # fmt: skip
 
 
