@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 _START_SSH = "systemctl start ssh || systemctl start sshd || service ssh start"
 _RELOAD_SSH = "systemctl reload ssh || systemctl reload sshd || service ssh reload"
@@ -234,6 +235,7 @@ _FILES: tuple[tuple[re.Pattern[str], str], ...] = (
 _PREFIX = re.compile(r"sudo|-n|command|env|nohup|[A-Za-z_]\w*=.*", re.DOTALL)
 
 
+@lru_cache(maxsize=1024)  # asked whenever a card is drawn
 def look(command: str) -> Danger | None:
     """What a command that changes something may do to the way in; None where nothing is to be feared."""
     guards: list[Guard] = []

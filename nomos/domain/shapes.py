@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from nomos.domain.approvals import Approval
-from nomos.domain.executions import Execution
+from nomos.domain.executions import Execution, Risk
 from nomos.domain.hosts import Host
+from nomos.domain.lockout import look
 from nomos.domain.messages import Block, BlockKind, Message
 from nomos.domain.plans import Plan
 from nomos.domain.sessions import Session
@@ -101,6 +102,7 @@ def execution(value: Execution) -> dict[str, Any]:
         "digest": value.digest,
         "detail": value.detail,
         "cancel_requested_at": time(value.cancel_requested_at),
+        "guard": guard(value.command, value.risk, value.guard_seconds),
         "undo": undo_of(value),
         "undoes": value.undoes,
         "after_id": value.after_id,
@@ -149,7 +151,21 @@ def approval(value: Approval) -> dict[str, Any]:
         "risk_why": value.risk_why,
         "drift": None if value.drift is None else asdict(value.drift),
         "snapshot": snapshot(value),
+        "guard": guard(value.command, value.risk),
     }
+
+
+def guard(command: str | None, risk: Risk, seconds: int | None = None) -> dict[str, Any] | None:
+    """What a card says of a step that can lock Nomos out; null where that is not to be feared.
+
+    ``revert``: what the host runs by itself unless Nomos signs in again, None where nothing is known; ``seconds`` are
+    known once it has been armed. ``warning`` is in words.
+    """
+    danger = None if command is None or risk is Risk.READ else look(command)
+    if danger is None:
+        return None
+    revert = None if danger.guard is None else danger.guard.revert
+    return {"revert": revert, "seconds": seconds, "warning": danger.warning}
 
 
 def snapshot(value: Approval) -> dict[str, Any] | None:
@@ -192,6 +208,7 @@ def plan(value: Plan) -> dict[str, Any]:
                 "asked": step.asked,
                 "approved": step.approved,
                 "no_snapshot": no_snapshot_words(step.command),
+                "guard": guard(step.command, step.risk),
             }
             for step in value.steps
         ],

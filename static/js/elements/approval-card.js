@@ -6,7 +6,7 @@ import { clock, duration, now, secondsBetween } from "../time.js";
 import { commandAllows, decisionWords } from "../words.js";
 import { commandEdit } from "./command-edit.js";
 import { Decision } from "./decision.js";
-import { commandCode, commandDiff, decidedRow, facts, hostBadge, riskBadge, snapshotChoice } from "./parts.js";
+import { commandCode, commandDiff, decidedRow, facts, guardWords, hostBadge, riskBadge, snapshotChoice } from "./parts.js";
 
 export class ApprovalCard extends HTMLElement {
   #app = null;
@@ -62,6 +62,7 @@ export class ApprovalCard extends HTMLElement {
         ["Asked for", asked && commandDiff(asked, approval.command)],
         ["Why", approval.reason],
         ["Effect", approval.risk_why],
+        ["Lock-out", guardWords(approval.guard)],
       ]),
       way.node,
       this.#decision.node,

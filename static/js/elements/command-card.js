@@ -10,7 +10,7 @@ import { quiet, tick } from "../ticker.js";
 import { duration, secondsBetween } from "../time.js";
 import { canUndo, executionDetail, executionWords, neverStarts, underWay } from "../words.js";
 import "./command-question.js";
-import { commandCode, hostBadge } from "./parts.js";
+import { commandCode, guardWords, hostBadge } from "./parts.js";
 
 /** A command that went well shrinks to one row after this long, unless it was touched. */
 const SHRINK_AFTER = 4000;
@@ -60,7 +60,7 @@ export class CommandCard extends HTMLElement {
   }
 
   #build() {
-    const { host, command, reason, id } = this.#execution;
+    const { host, command, reason, id, guard } = this.#execution;
     const parts = {
       state: h("span", { class: "state" }),
       detail: h("p", { class: "detail", hidden: true }),
@@ -81,6 +81,7 @@ export class CommandCard extends HTMLElement {
       { class: "card command" },
       h("summary", { on: { click: () => (this.#touched = true) } }, hostBadge(host), commandCode(command, { class: "command" }), parts.state, icon("chevron")),
       reason && h("p", { class: "reason" }, reason),
+      guard && h("p", { class: "reason" }, guardWords(guard)),
       parts.detail,
       parts.earlier,
       parts.out,

@@ -43,6 +43,14 @@ export function decidedRow(approval, words) {
   return h("p", { class: `decided ${approval.state}` }, icon(name), h("span", {}, words));
 }
 
+/** What a card says of a step that can lock Nomos out; null where that is not to be feared. */
+export function guardWords(guard) {
+  if (!guard) return null;
+  const within = guard.seconds ? ` within ${guard.seconds} s` : "";
+  const revert = guard.revert && h("span", {}, `If Nomos cannot sign in again${within}, the host undoes this by itself: `, commandCode(guard.revert));
+  return h("span", {}, guard.warning, guard.warning && revert && " ", revert);
+}
+
 /** What a card says of a snapshot of the guest, with the choice to have one taken: `{node, more()}`. */
 export function snapshotChoice({ snapshot }, what = "the guest first") {
   if (!snapshot) return { node: null, more: () => ({}) };

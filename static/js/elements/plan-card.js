@@ -6,7 +6,7 @@ import { clock, duration, now, secondsBetween } from "../time.js";
 import { decisionWords, planAllows, underWay } from "../words.js";
 import { commandEdit } from "./command-edit.js";
 import { Decision } from "./decision.js";
-import { commandCode, commandDiff, decidedRow, facts, hostBadge, riskBadge, snapshotChoice } from "./parts.js";
+import { commandCode, commandDiff, decidedRow, facts, guardWords, hostBadge, riskBadge, snapshotChoice } from "./parts.js";
 
 const EDITING = "An edit is open: save it, or leave it.";
 
@@ -101,6 +101,7 @@ export class PlanCard extends HTMLElement {
           ["Effect", step.risk_why],
           ["Undo", step.undo],
           ["Snapshot", step.no_snapshot],
+          ["Lock-out", guardWords(step.guard)],
           ["Proposed", step.asked && commandDiff(step.asked, step.command)],
         ]),
       ),
