@@ -99,11 +99,12 @@ def test_a_question_about_a_host_that_moved_is_asked_anew_with_what_changed(lab:
     talk = waiting(lab, path)
     shown = talk.api.pending(talk.id)
     core = open_core(Settings.from_env(lab.stack.environment))
+    with core.store.read() as connection:
+        host = hosts.by_name(connection, "lab")
+    assert host is not None
     try:
         moved_to = "localhost" if shown["hosts"][0]["address"] != "localhost" else "127.0.0.1"
         with core.store.write(core.clock.now()) as tx:
-            host = hosts.by_name(tx.c, "lab")
-            assert host is not None
             hosts.change(tx, host.id, address=moved_to)
         refused = talk.api.decide(shown)
         assert (refused.status, refused.json["code"]) == (409, "digest_mismatch")
