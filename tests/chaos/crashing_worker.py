@@ -8,6 +8,7 @@ object a line, and answers each with the pid of a worker that it forks: that cos
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -32,6 +33,7 @@ from nomos.store.engine import Store
 from nomos.store.hints import Hints
 from nomos.store.transaction import Tx
 
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 # Between the commit and the action that asked for it.
 _MACHINERY = ("/store/engine.py", "/contextlib.py", "/chaos/crashing_worker.py", "/sqlalchemy/")
 
@@ -202,6 +204,8 @@ def nursery() -> None:
             print(pid, flush=True)  # noqa: T201 - the answer
             continue
         os.setsid()
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # nothing outlives a test run that is killed
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         log = os.open(environment["CHAOS_LOG"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -5,13 +5,25 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+from nomos.errors import StoreUnavailable
 from tests.chaos import invariants
 from tests.chaos.script import task
-from tests.chaos.world import HOST, Databases, Nursery, World, rows
+from tests.chaos.world import HOST, Databases, Nursery, Worker, World, rows
 from tests.harness.model_server import ScriptedModelServer
 from tests.harness.wait import wait_for
 
 LEASE = "6"
+
+
+def freeze_outside_a_transaction(world: World, worker: Worker) -> bool:
+    """Freeze a worker. In the middle of a write it would keep everybody from writing: then let it go, and say so."""
+    worker.send(signal.SIGSTOP)
+    try:
+        with world.store.write(world.clock.now()):
+            return True
+    except StoreUnavailable:
+        worker.send(signal.SIGCONT)
+        return False
 
 
 def test_a_worker_that_was_frozen_past_its_lease_has_lost_its_command(
@@ -37,7 +49,7 @@ def test_a_worker_that_was_frozen_past_its_lease_has_lost_its_command(
         assert f"|{first.pid}|" in before
 
         second = world.start_worker()
-        first.send(signal.SIGSTOP)
+        wait_for(lambda: freeze_outside_a_transaction(world, first), 60, "a moment to freeze it in")
         wait_for(lambda: f"|{second.pid}|" in (owner() or ""), 40, "the second to take over")
         first.send(signal.SIGCONT)
         gate.touch()
