@@ -310,9 +310,11 @@ def upgrade() -> None:
     sa.UniqueConstraint('block_id', name=op.f('uq_executions_block_id'))
     )
     with op.batch_alter_table('executions', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_executions_after_id'), ['after_id'], unique=False)
         batch_op.create_index('ix_executions_host_created_at', ['host', 'created_at'], unique=False)
         batch_op.create_index('ix_executions_session_id_created_at', ['session_id', 'created_at'], unique=False)
         batch_op.create_index('ix_executions_state', ['state'], unique=False)
+        batch_op.create_index(batch_op.f('ix_executions_undoes'), ['undoes'], unique=False)
 
     op.create_table('plans',
     sa.Column('id', sa.String(length=36), nullable=False),
@@ -370,9 +372,11 @@ def downgrade() -> None:
 
     op.drop_table('plans')
     with op.batch_alter_table('executions', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_executions_undoes'))
         batch_op.drop_index('ix_executions_state')
         batch_op.drop_index('ix_executions_session_id_created_at')
         batch_op.drop_index('ix_executions_host_created_at')
+        batch_op.drop_index(batch_op.f('ix_executions_after_id'))
 
     op.drop_table('executions')
     op.drop_table('blocks')

@@ -14,7 +14,7 @@ from nomos.domain.plans import PlanState, plan_digest
 from nomos.domain.undo import helped_guest, snapshot_name
 from nomos.domain.windows import Gate, gate
 from nomos.risk import Verdict, classify
-from nomos.store import approvals, executions, hosts, plans, windows
+from nomos.store import approvals, executions, hosts, plans, related, windows
 from nomos.store.engine import Store
 from nomos.store.transaction import Tx
 
@@ -149,7 +149,7 @@ def may_start(tx: Tx, execution: Execution, verdict: Verdict, moment: Moment) ->
     )  # fmt: skip
     if now != execution.digest:
         return None, f"{_what_differs(tx, execution, host)} since it was allowed"
-    ground = executions.behind(tx.c, execution.id)
+    ground = related.behind(tx.c, execution.id)
     if ground is not None:
         # A snapshot rests on what allows the step behind it, without using that up.
         why = _snapshot_stands(tx, execution, ground, host, moment)

@@ -78,9 +78,11 @@ def note_facts(
 def note_fault(store: Store, host_id: str, state: HostState, detail: str, now: datetime) -> Host:
     """The host could not be used; why, in words."""
     with store.write(now) as tx:
-        host = hosts.get(tx.c, host_id)
+        host = hosts.lock(tx, host_id)
         if host.state is state and host.detail == detail and not host.testing:
             return host
+        if state is HostState.UNTRUSTED and host.host_key is not None:
+            return host  # the operator trusted its key during that look; the next one, asked for by it, is to come
         return hosts.change(tx, host_id, state=state, detail=detail, checked_at=now, test_requested=False)
 
 

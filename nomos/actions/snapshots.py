@@ -11,7 +11,7 @@ from nomos.domain import telling
 from nomos.domain.digests import command_digest
 from nomos.domain.executions import ENDED, Execution, Risk, State
 from nomos.domain.undo import cannot_snapshot, helped_guest, snapshot_name
-from nomos.store import executions, hosts, output, sessions
+from nomos.store import executions, hosts, output, related, sessions
 from nomos.store.transaction import Tx
 
 _RULE = "it takes a snapshot and changes nothing else"
@@ -25,7 +25,7 @@ def take_before(tx: Tx, execution: Execution) -> None:
     if guest is None or host is None or execution.risk is Risk.READ:
         return
     if execution.plan_id is not None:
-        for other in executions.with_snapshots(tx.c, execution.plan_id):
+        for other in related.with_snapshots(tx.c, execution.plan_id):
             taken = executions.get(tx.c, other.after_id or "")
             same = other.host == execution.host and helped_guest(other.command) == guest
             if same and (taken.state is State.SUCCEEDED or taken.state not in ENDED):
@@ -47,7 +47,7 @@ def settle_behind(tx: Tx, snapshot: Execution) -> bool:
     The step starts by itself where it succeeded; where it failed nothing is run. Where the storage has no snapshots
     the operator is asked about the same command without one.
     """
-    step = executions.behind(tx.c, snapshot.id)
+    step = related.behind(tx.c, snapshot.id)
     if step is None:
         return False
     if snapshot.state is State.SUCCEEDED:

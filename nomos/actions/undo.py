@@ -12,7 +12,7 @@ from nomos.domain.messages import BlockKind, Origin, Role
 from nomos.domain.undo import is_open, undo_of
 from nomos.errors import Conflict
 from nomos.risk import classify
-from nomos.store import approvals, executions, hosts, messages, sessions
+from nomos.store import approvals, executions, hosts, messages, related, sessions
 from nomos.store.engine import Store
 from nomos.store.transaction import Tx
 
@@ -31,7 +31,7 @@ def propose_undo(store: Store, execution_id: str, now: datetime, *, by: str) -> 
         execution = executions.get(tx.c, execution_id)
         if command is None or verdict is None or undo_of(execution) != command:
             raise Conflict("Nothing that undoes it is known. Nothing was changed.")
-        for other in executions.that_undo(tx.c, execution_id):
+        for other in related.that_undo(tx.c, execution_id):
             if is_open(other.state):
                 raise Conflict(f"Its undoing is there already: it is {other.state}. Nothing was changed.")
         text = telling.undo_asked(execution, command)

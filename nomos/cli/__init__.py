@@ -62,7 +62,7 @@ def worker(context: Context) -> None:
     """Run the worker only."""
     from nomos.bootstrap.worker import create_worker  # noqa: PLC0415 - the model's SDK takes a second to load
 
-    running = create_worker(context.core())
+    running = create_worker(open_core(context.settings))  # what it does it does by itself, whoever started it
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: running.worker.stop())
     code = running.worker.run()

@@ -201,24 +201,6 @@ def under(c: Connection, window_id: str) -> tuple[Execution, ...]:
     return tuple(_value(row) for row in c.execute(statement))
 
 
-def that_undo(c: Connection, execution_id: str) -> tuple[Execution, ...]:
-    """The executions that undo this one, or were to."""
-    statement = select(executions).where(executions.c.undoes == execution_id).order_by(executions.c.created_at)
-    return tuple(_value(row) for row in c.execute(statement))
-
-
-def behind(c: Connection, snapshot_id: str) -> Execution | None:
-    """The execution that waits for this snapshot."""
-    row = c.execute(select(executions).where(executions.c.after_id == snapshot_id)).one_or_none()
-    return None if row is None else _value(row)
-
-
-def with_snapshots(c: Connection, plan_id: str) -> tuple[Execution, ...]:
-    """The executions of a plan that a snapshot was asked for."""
-    statement = select(executions).where(executions.c.plan_id == plan_id, executions.c.after_id.is_not(None))
-    return tuple(_value(row) for row in c.execute(statement))
-
-
 def under_window(c: Connection, window_id: str) -> tuple[str, ...]:
     """Ids of the executions that ran because this window was open."""
     statement = select(executions.c.id).where(executions.c.window_id == window_id).order_by(executions.c.created_at)
