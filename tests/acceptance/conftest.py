@@ -18,8 +18,9 @@ def running_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 @pytest.fixture
 def lab(running_lab: Lab) -> Iterator[Lab]:
     """The shared Nomos; whatever a test does, every request that the model sees must be lawful and foreseen."""
+    begun = len(running_lab.talks)
     unlawful, unexpected = len(running_lab.model.unlawful), len(running_lab.model.unexpected)
     yield running_lab
-    running_lab.clear_away()
+    running_lab.clear_away(running_lab.talks[begun:])
     assert not running_lab.model.unlawful[unlawful:]
     assert not running_lab.model.unexpected[unexpected:], "a turn asked more often than its script says"

@@ -43,7 +43,7 @@ def crash(running_lab: Lab) -> Iterator[Crash]:
     lab.stack.start_worker()
     yield crash
     crash.done.touch()
-    lab.clear_away()
+    lab.clear_away([crash.command, crash.ended, crash.turn])
 
 
 def test_the_command_is_found_again_and_continued_once(lab: Lab, crash: Crash) -> None:

@@ -134,6 +134,7 @@ class Lab:
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
         self.files = folder / "files"
+        self.talks: list[Talk] = []
         self._exits = ExitStack()
         self._settings = settings
 
@@ -162,11 +163,12 @@ class Lab:
         """The signed-in client."""
         return self.stack.api
 
-    def clear_away(self) -> None:
-        """End what a test left running: commands that change something wait for each other on a host."""
-        for state in ("queued", "starting", "running"):
-            for left in self.api.get(f"/executions?state={state}").json["executions"]:
-                self.api.post(f"/executions/{left['id']}/cancellation")
+    def clear_away(self, talks: list[Talk]) -> None:
+        """End what these sessions left running: commands that change something wait for each other on a host."""
+        for talk in talks:
+            for left in self.api.get(f"/executions?session={talk.id}").json["executions"]:
+                if left["state"] in {"queued", "starting", "running"}:
+                    self.api.post(f"/executions/{left['id']}/cancellation")
 
     def talk(self, text: str, *script: Answer) -> Talk:
         """Open a session whose model answers from ``script``, and say ``text``."""
@@ -176,7 +178,8 @@ class Lab:
 
     def silent(self, *script: Answer) -> Talk:
         """The same without saying anything yet; what is said first must hold ``word``."""
-        return Talk(self, script)
+        self.talks.append(Talk(self, script))
+        return self.talks[-1]
 
     def file(self, name: str = "") -> Path:
         """A path that commands on the host ``lab`` can use too."""
