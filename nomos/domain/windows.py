@@ -111,17 +111,20 @@ def gate(
 ) -> Gate:
     """Decide whether a command runs at once. Who or what started the turn makes no difference.
 
-    ``read`` runs. Everything else needs an open window: the approved plan that it belongs to must name the exact
-    command on that host, or (never for ``destroy``) the window must cover host and risk. ``plan`` is the plan that
-    the window belongs to, ``identity`` the digest of what the host is now, ``risk`` what today's rules say. What comes
-    close to a step that the operator left out or edited asks, whatever is covered.
+    ``read`` runs, and is said to be a step of the plan where it is one. Everything else needs an open window: the
+    approved plan that it belongs to must name the exact command on that host, or (never for ``destroy``) the window
+    must cover host and risk. ``plan`` is the plan that the window belongs to, ``identity`` the digest of what the host
+    is now, ``risk`` what today's rules say. What comes close to a step that the operator left out or edited asks,
+    whatever is covered.
     """
+    ours = plan is not None and window is not None and plan.id == window.plan_id
+    approved = plan is not None and ours and plan.state is PlanState.APPROVED
+    number = plan.number_of(host, command) if plan is not None and approved else None
     if risk is Risk.READ:
-        return Gate(True, "it changes nothing")
+        step_of = plan.id if plan is not None and number is not None else None
+        return Gate(True, "it changes nothing", step_of, number)
     if window is None or not window.holds(moment):
         return Gate(False, "no assent window is open")
-    approved = plan is not None and plan.id == window.plan_id and plan.state is PlanState.APPROVED
-    number = plan.number_of(host, command) if plan is not None and approved else None
     if plan is not None and number is not None:
         step = plan.steps[number]
         if risk.rank > step.risk.rank:

@@ -48,6 +48,7 @@ def test_some_of_a_plan_is_approved(lab: Lab, visit: Visit) -> None:
     expect(asked.locator(".exact")).to_have_text(left_out)
     expect(asked).to_contain_text("You left step 2 of the plan out")
     expect(operator.page.locator(".event", has_text="Plan approved: 1 of 2 steps")).to_be_visible()
+    expect(operator.page.locator(".markdown")).to_have_text(["It waits for you."] * 2)
     operator.same_after_reload()
 
 

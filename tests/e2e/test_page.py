@@ -180,7 +180,7 @@ def test_a_window_is_shown_and_can_be_revoked(lab: Lab, visit: Visit) -> None:
     operator = visit(lab.stack)
     operator.say(says(lab, "touch it", asks("touch it"), text("It waits."), text("Done.")))
     operator.page.get_by_role("button", name="Approve, and allow changes on lab").click()
-    bar = operator.page.locator(".window")
+    bar = operator.page.get_by_role("region", name="Assent window")
     expect(bar).to_contain_text("Changes on lab run without asking · 30 min left")
     bar.get_by_role("button", name="Revoke").click()
     expect(bar).to_be_hidden()

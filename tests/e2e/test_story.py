@@ -32,7 +32,7 @@ def test_asked_twice_approved_twice_and_done(rehearsal: Stack, visit: Callable[[
     approve = page.get_by_role("button", name="Approve plan")
     expect(approve).to_be_disabled()
     approve.click()
-    expect(page.locator(".window")).to_contain_text("Changes on practice run without asking")
+    expect(page.get_by_role("region", name="Assent window")).to_contain_text("Changes on practice run without asking")
     operator.stands("goal verified")
     expect(page.locator(".conclusion")).to_contain_text("Goal verified")
     expect(page.locator("plan-card .mark[data-state=succeeded]")).to_have_count(3)

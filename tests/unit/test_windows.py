@@ -102,6 +102,14 @@ def test_what_the_operator_edited_runs_as_edited_and_asks_otherwise(command: str
     assert ask(Risk.CHANGE, window(), command=command, the_plan=edited).runs is runs
 
 
+def test_a_read_that_is_a_step_belongs_to_its_plan() -> None:
+    looks = plan(Step("nas", "uptime", Risk.READ, ""))
+    there = ask(Risk.READ, window(), command="uptime", the_plan=looks)
+    assert (there.runs, there.plan_id, there.step) == (True, "p", 0)
+    assert ask(Risk.READ, window(), command="uptime -p", the_plan=looks).plan_id is None
+    assert ask(Risk.READ, None, command="uptime", the_plan=looks).plan_id is None
+
+
 def test_every_refusal_says_why() -> None:
     assert ask(Risk.CHANGE, None).ground == "no assent window is open"
     assert "needs its own approval" in ask(Risk.DESTROY, window()).ground
