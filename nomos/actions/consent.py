@@ -14,7 +14,7 @@ from nomos.domain.plans import PlanState, plan_digest
 from nomos.domain.undo import helped_guest, snapshot_name
 from nomos.domain.windows import Gate, gate
 from nomos.risk import Verdict, classify
-from nomos.store import approvals, executions, hosts, plans, related, windows
+from nomos.store import approvals, executions, hosts, plans, related, sessions, windows
 from nomos.store.engine import Store
 from nomos.store.transaction import Tx
 
@@ -112,6 +112,7 @@ def ask_again(tx: Tx, approval: Approval, words: tuple[str, ...], judged: Judged
     execution = executions.get(tx.c, approval.execution_id)
     if gone:
         withdraw(tx, execution, changed)
+        sessions.make_due(tx, execution.session_id)
         return None
     verdict = judged.get(execution.command) or classify(execution.command)
     stricter = verdict.asks_as.rank > execution.risk.rank
