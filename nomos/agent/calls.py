@@ -37,7 +37,10 @@ STATUS_CHARACTERS = 4000  # of output, in the answer of get_execution_status
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Answers calls of one turn. ``sync_seconds``: how long a turn waits for a command. ``snapshots``: see the setting."""
+    """Answers calls of one turn.
+
+    ``sync_seconds``: how long a turn waits for a command. ``snapshots``: see the setting.
+    """
 
     store: Store
     clock: Clock

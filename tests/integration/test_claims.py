@@ -157,7 +157,14 @@ def test_nothing_is_written_under_a_turns_old_claim(scene: Scene) -> None:
         lambda: turns.put_off(store, claim, message_id, scene.clock.moment(), 1.0, "late"),
         lambda: turns.end(store, claim, message_id, MessageStatus.DONE, Ending.TALK, now),
         lambda: execution_actions.request(
-            store, claim, message_id, block.id, scene.clock.moment(), host=HOST, command=READ, reason="late",
+            store,
+            claim,
+            message_id,
+            block.id,
+            scene.clock.moment(),
+            host=HOST,
+            command=READ,
+            reason="late",
             asynchronous=False,
         ),
         lambda: plan_actions.propose(

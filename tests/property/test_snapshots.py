@@ -232,8 +232,8 @@ class Machine(RuleBasedStateMachine):
         for block, command in zip(blocks, commands, strict=True):
             try:
                 execution = executions.request(
-                    scene.store, turn.claim, turn.message.id, block.id, scene.clock.moment(), host="nas", command=command,
-                    reason="because", asynchronous=asynchronous,
+                    scene.store, turn.claim, turn.message.id, block.id, scene.clock.moment(), host="nas",
+                    command=command, reason="because", asynchronous=asynchronous,
                 )  # fmt: skip
             except Conflict as stopped:
                 turns.answer(scene.store, turn.claim, block.id, stopped.detail, now, is_error=True)
