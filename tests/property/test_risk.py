@@ -12,7 +12,9 @@ from nomos.domain.executions import Risk
 from nomos.risk import classify
 from tests.harness.cases import cases
 
-CASES = [case for case in cases("commands.tsv") if "\n" not in case.text]
+# What bash cannot parse means something else once it is wrapped: ``ls )(`` inside ``"$( )"`` is a command and a text.
+BROKEN = ("syntax error", "incomplete")
+CASES = [case for case in cases("commands.tsv") if "\n" not in case.text and not any(why in case.why for why in BROKEN)]
 DESTROYS = [case.text for case in CASES if case.expected == "destroy"]
 MUTATES = [case.text for case in CASES if case.expected != "read"]
 READS = [case.text for case in CASES if case.expected == "read" and classify(case.text).risk is Risk.READ]
