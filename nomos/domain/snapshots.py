@@ -24,7 +24,10 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class SessionSnapshot:
-    """All of a session at one ``seq`` of the journal. ``outputs`` holds the tail of each execution's output."""
+    """All of a session at one ``seq`` of the journal. ``outputs`` holds the tail of each execution's output.
+
+    ``plans`` are those that the messages here propose, oldest first; ``plan`` is the session's latest.
+    """
 
     session: Session
     messages: tuple[Message, ...]
@@ -35,3 +38,4 @@ class SessionSnapshot:
     outputs: tuple[Output, ...]
     seq: int
     older: bool = False
+    plans: tuple[Plan, ...] = ()

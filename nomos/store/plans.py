@@ -62,18 +62,17 @@ def take_snapshots(tx: Tx, plan_id: str) -> None:
     tx.touch(Type.PLAN_CHANGED, plan_id)
 
 
-def latest(c: Connection, session_id: str) -> Plan | None:
-    """The plan proposed last in a session."""
-    # By its place in the timeline: wall time may have been set back between two of them.
+def of_session(c: Connection, session_id: str) -> tuple[Plan, ...]:
+    """The plans of a session, in the order they were proposed."""
+    # By their place in the timeline: wall time may have been set back between two of them.
     statement = (
         select(plans)
         .join(messages, messages.c.id == plans.c.message_id)
         .join(blocks, blocks.c.id == plans.c.block_id)
         .where(plans.c.session_id == session_id)
-        .order_by(messages.c.position.desc(), blocks.c.position.desc())
+        .order_by(messages.c.position, blocks.c.position)
     )
-    row = c.execute(statement.limit(1)).one_or_none()
-    return None if row is None else _value(row)
+    return tuple(_value(row) for row in c.execute(statement))
 
 
 def set_steps(tx: Tx, plan: Plan) -> None:

@@ -24,12 +24,14 @@ def session(c: Connection, session_id: str, *, limit: int | None = None, before:
     runs = executions.of_session(c, session_id)
     if limit is not None or before is not None:
         runs = tuple(run for run in runs if run.message_id in shown)
+    proposed = plans.of_session(c, session_id)
     return SessionSnapshot(
         session=value,
         messages=page,
         executions=runs,
         approvals=approvals.of_session(c, session_id),
-        plan=plans.latest(c, session_id),
+        plan=proposed[-1] if proposed else None,
+        plans=tuple(plan for plan in proposed if plan.message_id in shown),
         window=windows.latest(c, session_id),
         outputs=tuple(output.tail(c, run, OUTPUT_TAIL) for run in runs if run.output_bytes),
         seq=journal.head(c).seq,

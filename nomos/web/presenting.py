@@ -18,6 +18,7 @@ def snapshot(value: SessionSnapshot, epoch: str, now: datetime) -> dict[str, Any
         "outputs": [shapes.output(output) for output in value.outputs],
         "approvals": [shapes.approval(approval) for approval in value.approvals],
         "plan": None if value.plan is None else shapes.plan(value.plan),
+        "plans": [shapes.plan(plan) for plan in value.plans],
         "window": shapes.window(value.window, now),
         "older": value.older,
         "seq": f"{epoch}.{value.seq}",

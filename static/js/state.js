@@ -41,7 +41,7 @@ export class State {
     this.messages = byId(snapshot?.messages ?? []);
     this.executions = byId(snapshot?.executions ?? []);
     this.approvals = byId(snapshot?.approvals ?? []);
-    this.plans = byId(snapshot?.plan ? [snapshot.plan] : []);
+    this.plans = byId(snapshot?.plans ?? []);
     this.outputs = new Map((snapshot?.outputs ?? []).map((output) => [output.execution_id, output]));
     this.window = snapshot?.window ?? null;
     this.older = snapshot?.older ?? false;
@@ -54,9 +54,10 @@ export class State {
   }
 
   /** Put a page of older messages before what is here; what is here already is newer. @returns {string[]} */
-  prepend({ messages, executions, outputs, older }) {
+  prepend({ messages, executions, outputs, plans, older }) {
     this.messages = new Map([...byId(messages), ...this.messages]);
     this.executions = new Map([...byId(executions), ...this.executions]);
+    this.plans = new Map([...byId(plans), ...this.plans]);
     for (const output of outputs) if (!this.outputs.has(output.execution_id)) this.outputs.set(output.execution_id, output);
     this.older = older;
     return messages.map(({ id }) => `message:${id}`).concat("older");

@@ -15,6 +15,7 @@ from nomos.domain.plans import Plan
 from nomos.domain.windows import Scope
 from nomos.errors import AlreadyDecided, DigestMismatch, InvalidInput, NotFound, Withdrawn
 from nomos.store import approvals as approval_rows
+from nomos.store import snapshots
 from tests.harness.scene import DESTROY, HOST, MINUTES, Scene, reply, text
 
 FIRST, SECOND, THIRD = "systemctl restart web", "touch /srv/flag", "mkdir /srv/new"
@@ -224,3 +225,17 @@ def test_a_denial_reaches_the_agent_in_the_operators_own_words(scene: Scene) -> 
     assert (event["verdict"], event["note"], event["steps"][0]["approved"]) == ("deny", "not on a Friday", False)
     with scene.store.read() as connection:
         assert approval_rows.get(connection, approval.id).note == "not on a Friday"
+
+
+def test_a_page_of_messages_has_all_plans_that_they_propose(scene: Scene) -> None:
+    first = scene.plan_approved(FIRST)
+    turn = scene.must_turn()
+    second = scene.propose(turn, SECOND)
+    snapshot = scene.snapshot()
+    assert [plan.id for plan in snapshot.plans] == [first.id, second.id]
+    assert snapshot.plan == snapshot.plans[-1]
+    with scene.store.read() as connection:
+        newest = snapshots.session(connection, scene.session_id, limit=1)
+        oldest = snapshots.session(connection, scene.session_id, before=newest.messages[0].position)
+    assert [plan.id for plan in newest.plans] == [second.id]
+    assert [plan.id for plan in oldest.plans] == [first.id]

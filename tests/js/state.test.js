@@ -7,7 +7,7 @@ const message = (id, blocks = [], extra = {}) => ({ id, session_id: "s1", role: 
 const session = (id, state = "working") => ({ id, title: id, state, archived: false });
 const snapshot = (extra = {}) => ({
   session: session("s1"), messages: [message("m1", [block("b1", 0, "Hé😀")])], executions: [], approvals: [], outputs: [],
-  plan: null, window: null, older: false, seq: "e1.10", ...extra,
+  plan: null, plans: [], window: null, older: false, seq: "e1.10", ...extra,
 });
 
 function loaded(extra) {
@@ -101,7 +101,9 @@ test("other sessions change only the list", () => {
 
 test("an older page goes before what is here, and never over it", () => {
   const state = loaded({ older: true });
-  state.prepend({ messages: [message("m0"), message("m1")], executions: [], outputs: [], older: false });
+  const plans = [{ id: "p0", goal: "old" }];
+  state.prepend({ messages: [message("m0"), message("m1")], executions: [], outputs: [], plans, older: false });
+  assert.deepEqual([...state.plans.keys()], ["p0"]);
   assert.deepEqual([...state.messages.keys()], ["m0", "m1"]);
   assert.equal(text(state), "Hé😀");
   assert.equal(state.older, false);

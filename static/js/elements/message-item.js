@@ -127,12 +127,9 @@ const dots = () => h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h
 /** A text block is there before its first word; nothing is drawn of it yet. */
 const shown = (block) => block.kind === "tool_call" || Boolean(block.text);
 
-/** The plan that a call proposed. A snapshot has only the latest one; an older, decided one is drawn from the call. */
+/** The plan that a call proposed; undefined until the server has told of it. */
 function planOf(block, state) {
-  const id = block.result?.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/)?.[0];
-  const approval = id ? state.approvalFor("plan", id) : null;
-  if (state.plans.has(id)) return state.plans.get(id);
-  return approval && approval.state !== "pending" ? { ...block.input, id, state: approval.state } : null;
+  return state.plans.get(block.result?.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/)?.[0]);
 }
 
 function viewOf(block) {
