@@ -51,7 +51,8 @@ def test_undo_this_step(lab: Lab, visit: Visit, tmp_path: Path, width: int) -> N
     expect(card.get_by_role("button", name="Undo this step")).to_be_hidden()
     assert mark.exists()
     approve = asked.get_by_role("button", name="Approve once")
-    approve.scroll_into_view_if_needed()
+    for part in (asked.locator(".exact"), approve):
+        part.evaluate("(node) => node.scrollIntoView({ block: 'center' })")
     approve.click()
     expect(page.locator(".markdown").last).to_have_text("Gone.")
     expect(page.locator(".events command-card .state")).to_contain_text("exit 0")
