@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from nomos.actions.judging import verdict_of
 from nomos.clock import Moment
 from nomos.domain.approvals import Approval, ApprovalState, scopes_for
 from nomos.domain.digests import command_digest
@@ -13,12 +14,12 @@ from nomos.domain.hosts import Host
 from nomos.domain.plans import PlanState, plan_digest
 from nomos.domain.undo import helped_guest, snapshot_name
 from nomos.domain.windows import Gate, gate
-from nomos.risk import Verdict, classify
+from nomos.risk import Verdict
 from nomos.store import approvals, executions, hosts, plans, related, sessions, windows
 from nomos.store.engine import Store
 from nomos.store.transaction import Tx
 
-Judged = Mapping[str, Verdict]  # what today's rules say, by command
+Judged = Mapping[tuple[str, str], Verdict]  # what today's rules say, by host and command
 CHANGED = "changed since it was shown"
 
 
@@ -29,11 +30,11 @@ def judge(store: Store, approval_ids: tuple[str, ...]) -> Judged:
     """
     with store.read() as connection:
         asked = [approvals.get(connection, approval_id) for approval_id in approval_ids]
-        commands = [a.command for a in asked if a.command is not None]
+        commands = [(a.host, a.command) for a in asked if a.command is not None and a.host is not None]
         for approval in asked:
             if approval.plan_id is not None:
-                commands += [step.command for step in plans.get(connection, approval.plan_id).steps]
-    return {command: classify(command) for command in commands}
+                commands += [(step.host, step.command) for step in plans.get(connection, approval.plan_id).steps]
+    return {(host, command): verdict_of(command, host) for host, command in commands}
 
 
 def changes(tx: Tx, approval: Approval, judged: Judged) -> tuple[str, ...]:
@@ -44,8 +45,8 @@ def changes(tx: Tx, approval: Approval, judged: Judged) -> tuple[str, ...]:
         words += (
             (f"{identity.name} is no longer in the inventory",) if host is None else identity.changes(host.identity)
         )
-    for command, shown in _asked(tx, approval):
-        verdict = judged.get(command)
+    for host_name, command, shown in _asked(tx, approval):
+        verdict = judged.get((host_name, command))
         if verdict is None:
             words.append("what is asked was edited meanwhile")
         elif verdict.asks_as.rank > shown.rank:
@@ -55,13 +56,13 @@ def changes(tx: Tx, approval: Approval, judged: Judged) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _asked(tx: Tx, approval: Approval) -> list[tuple[str, Risk]]:
+def _asked(tx: Tx, approval: Approval) -> list[tuple[str, str, Risk]]:
     if approval.plan_id is not None:
-        return [(step.command, step.risk) for step in plans.get(tx.c, approval.plan_id).steps]
+        return [(step.host, step.command, step.risk) for step in plans.get(tx.c, approval.plan_id).steps]
     if approval.execution_id is None:
         return []
     execution = executions.get(tx.c, approval.execution_id)
-    return [(execution.command, execution.risk)]
+    return [(execution.host, execution.command, execution.risk)]
 
 
 def _stored_digest(tx: Tx, approval: Approval) -> str | None:
@@ -96,7 +97,7 @@ def ask_again(tx: Tx, approval: Approval, words: tuple[str, ...], judged: Judged
         plan = plans.get(tx.c, approval.plan_id)
         steps = []
         for step in plan.steps:
-            verdict = judged.get(step.command) or classify(step.command)
+            verdict = judged.get((step.host, step.command)) or verdict_of(step.command, step.host)
             stricter = verdict.asks_as.rank > step.risk.rank
             steps.append(replace(step, risk=verdict.asks_as, risk_why=verdict.why) if stricter else step)
         plan = replace(plan, steps=tuple(steps))
@@ -114,7 +115,7 @@ def ask_again(tx: Tx, approval: Approval, words: tuple[str, ...], judged: Judged
         withdraw(tx, execution, changed)
         sessions.make_due(tx, execution.session_id)
         return None
-    verdict = judged.get(execution.command) or classify(execution.command)
+    verdict = judged.get((execution.host, execution.command)) or verdict_of(execution.command, execution.host)
     stricter = verdict.asks_as.rank > execution.risk.rank
     risk, why = (verdict.asks_as, verdict.why) if stricter else (execution.risk, execution.risk_why)
     digest = command_digest(execution.session_id, there[execution.host].digest, execution.command, risk)

@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 from datetime import datetime
 
+from nomos.actions.judging import verdict_of
 from nomos.domain.approvals import Approval, ApprovalKind, ApprovalState, already, scopes_for
 from nomos.domain.digests import command_digest
 from nomos.domain.drift import edited
 from nomos.domain.plans import plan_digest
 from nomos.errors import DigestMismatch, InvalidInput, NotFound, Withdrawn
-from nomos.risk import classify
 from nomos.store import approvals, executions, plans, sessions
 from nomos.store.engine import Store
 from nomos.store.transaction import Tx
@@ -26,7 +26,10 @@ def edit_command(store: Store, approval_id: str, command: str, digest: str, now:
     :raises AlreadyDecided, Withdrawn: it is not asked any more. :raises DigestMismatch: something else was shown.
     :raises InvalidInput: no card can show the command.
     """
-    verdict = classify(_shown(command))
+    _shown(command)
+    with store.read() as connection:
+        host = approvals.get(connection, approval_id).host or ""
+    verdict = verdict_of(command, host)
     with store.write(now) as tx:
         approval = _pending(tx, approval_id)
         if approval.execution_id is None or approval.host is None:
@@ -53,7 +56,11 @@ def edit_step(store: Store, approval_id: str, number: int, command: str, digest:
 
     :raises NotFound: there is no such plan or step.
     """
-    verdict = classify(_shown(command))
+    _shown(command)
+    with store.read() as connection:
+        plan_id = approvals.get(connection, approval_id).plan_id
+        shown = () if plan_id is None else plans.get(connection, plan_id).steps
+    verdict = verdict_of(command, shown[number].host if number < len(shown) else "")
     with store.write(now) as tx:
         approval = _pending(tx, approval_id)
         plan = None if approval.plan_id is None else plans.get(tx.c, approval.plan_id)

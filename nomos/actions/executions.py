@@ -7,6 +7,7 @@ import re
 from datetime import datetime
 
 from nomos.actions.consent import may_start, withdraw
+from nomos.actions.judging import verdict_of
 from nomos.actions.snapshots import settle_behind, take_before
 from nomos.clock import Moment
 from nomos.domain.approvals import ApprovalKind, scopes_for
@@ -19,7 +20,6 @@ from nomos.domain.telling import STOPPED_CALL
 from nomos.domain.undo import Snapshots, step_undo
 from nomos.domain.windows import gate
 from nomos.errors import Conflict, InvalidInput, TooLarge
-from nomos.risk import classify
 from nomos.store import approvals, executions, hosts, inputs, messages, plans, sessions, windows
 from nomos.store.engine import Store
 from nomos.store.executions import ExecutionClaim
@@ -47,7 +47,7 @@ def request(
     :raises ClaimLost: another worker has the turn. :raises InvalidInput: there is no such host.
     :raises Conflict: the operator pressed Stop.
     """
-    verdict = classify(command)
+    verdict = verdict_of(command, host)
     with store.write(moment.now) as tx:
         sessions.check(tx, claim)
         block = messages.get_block(tx.c, block_id)
@@ -148,8 +148,8 @@ def begin(
     :raises ClaimLost: another worker has it.
     """
     with store.read() as connection:
-        command = executions.get(connection, claim.execution_id).command
-    verdict = classify(command)
+        asked = executions.get(connection, claim.execution_id)
+    verdict = verdict_of(asked.command, asked.host)
     with store.write(moment.now) as tx:
         execution = _take(tx, claim)
         host, why = may_start(tx, execution, verdict, moment)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from nomos.actions.judging import verdict_of
 from nomos.domain.approvals import ApprovalKind, ApprovalState, scopes_for
 from nomos.domain.hosts import Identity
 from nomos.domain.plans import Plan, PlanState, Step, plan_digest
 from nomos.domain.undo import Snapshots, helped_guest
 from nomos.errors import InvalidInput
-from nomos.risk import classify
 from nomos.store import approvals, hosts, messages, plans, sessions
 from nomos.store.engine import Store
 from nomos.store.sessions import Claim
@@ -38,7 +38,7 @@ def propose(
 
     :raises ClaimLost: another worker has the turn. :raises InvalidInput: a step names an unknown host.
     """
-    verdicts = [classify(draft.command) for draft in drafts]
+    verdicts = [verdict_of(draft.command, draft.host) for draft in drafts]
     with store.write(now) as tx:
         sessions.check(tx, claim)
         if not drafts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from nomos.actions.judging import verdict_of
 from nomos.domain import telling
 from nomos.domain.approvals import ApprovalKind, scopes_for
 from nomos.domain.digests import command_digest
@@ -11,7 +12,6 @@ from nomos.domain.executions import Execution, Risk, State
 from nomos.domain.messages import BlockKind, Origin, Role
 from nomos.domain.undo import is_open, undo_of
 from nomos.errors import Conflict
-from nomos.risk import classify
 from nomos.store import approvals, executions, hosts, messages, related, sessions
 from nomos.store.engine import Store
 from nomos.store.transaction import Tx
@@ -24,8 +24,9 @@ def propose_undo(store: Store, execution_id: str, now: datetime, *, by: str) -> 
         known, or it is asked about or done already.
     """
     with store.read() as connection:
-        command = undo_of(executions.get(connection, execution_id))
-    verdict = None if command is None else classify(command)
+        undone = executions.get(connection, execution_id)
+    command = undo_of(undone)
+    verdict = None if command is None else verdict_of(command, undone.host)
     with store.write(now) as tx:
         sessions.lock(tx, executions.get(tx.c, execution_id).session_id)
         execution = executions.get(tx.c, execution_id)

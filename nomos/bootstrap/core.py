@@ -11,6 +11,8 @@ from pathlib import Path
 
 from flask import Flask
 
+from nomos.actions import judging
+from nomos.bootstrap.rules import load_rules
 from nomos.clock import Clock, SystemClock
 from nomos.config import Settings
 from nomos.store import schema
@@ -35,12 +37,13 @@ def open_core(settings: Settings, *, store_type: type[Store] = Store) -> Core:
     """Open the data folder and the database, and bring the schema up to date.
 
     :param store_type: the store's class; a test of crashes brings one that dies at a chosen commit.
-    :raises DatabaseTooNew: a newer Nomos wrote the database.
+    :raises DatabaseTooNew: a newer Nomos wrote the database. :raises SettingError: the operator's rules are wrong.
     """
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for chatty in ("paramiko", "apscheduler", "alembic", "httpx2", "nomos.ssh.wire", "nomos.rehearsal.host.ssh"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    judging.use(load_rules(settings.home))
     app = Flask("nomos", root_path=str(ROOT), template_folder="templates", static_folder=None)
     engine = configure(app, settings.database)
     schema.register(app)

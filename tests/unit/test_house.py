@@ -28,7 +28,8 @@ LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 # What is imported under another name than it is installed by.
 IMPORTED_AS = {
     "argon2-cffi": "argon2", "flask-migrate": "flask_migrate", "flask-sqlalchemy": "flask_sqlalchemy",
-    "flask-wtf": "flask_wtf", "prometheus-client": "prometheus_client",
+    "flask-wtf": "flask_wtf", "prometheus-client": "prometheus_client", "tree-sitter": "tree_sitter",
+    "tree-sitter-bash": "tree_sitter_bash",
 }  # fmt: skip
 
 # What is installed but not imported by name.
@@ -36,6 +37,7 @@ NOT_IMPORTED = {
     "gevent": "gunicorn's gevent worker needs it; nobody else may import it",
     "gunicorn": "a program that is started",
     "psycopg": "SQLAlchemy imports it where DATABASE_URL asks for PostgreSQL",
+    "shfmt-py": "a program: the second reading of a command",
 }
 
 # What is imported though another package brings it: part of that package's face.
