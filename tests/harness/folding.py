@@ -116,3 +116,14 @@ def _view(session: Any, messages: Any, executions: Any, approvals: Any, plan: An
         "window": window,
         "outputs": {output["execution_id"]: (output["end"], output["text"]) for output in outputs},
     }
+
+
+def differences(mine: Any, theirs: Any, place: str = "") -> list[str]:
+    """Where two views differ, one line each; empty where they are the same."""
+    if isinstance(mine, dict) and isinstance(theirs, dict):
+        keys = sorted({*mine, *theirs}, key=str)
+        return [line for key in keys for line in differences(mine.get(key), theirs.get(key), f"{place}/{key}")]
+    if isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs):
+        pairs = zip(mine, theirs, strict=True)
+        return [line for number, pair in enumerate(pairs) for line in differences(*pair, f"{place}/{number}")]
+    return [] if mine == theirs else [f"{place}: folded {mine!r}, snapshot {theirs!r}"]
