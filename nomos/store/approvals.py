@@ -203,7 +203,10 @@ def use(tx: Tx, execution_id: str, approval_id: str, digest: str) -> bool:
         )
         .values(used_at=func.coalesce(approvals.c.used_at, tx.at))
     )
-    return used.rowcount == 1
+    if used.rowcount != 1:
+        return False
+    tx.touch(Type.APPROVAL_CHANGED, approval_id)
+    return True
 
 
 def mark_told(tx: Tx, approval_id: str) -> None:
