@@ -192,6 +192,14 @@ export function eventWords(text) {
       return { tone: "wait", text: `No snapshot can be taken (${event.said}). Run it without one?` };
     case "undo_asked":
       return { tone: "quiet", text: "To undo a step", command: event.command, host: event.host };
+    case "execution_asks":
+      return { tone: "wait", text: `A command seems to ask: ${event.question}`, command: event.command, host: event.host };
+    case "changed_since_shown":
+      return { tone: "wait", text: "What was asked about changed since it was shown; it is asked anew" };
+    case "not_approved_by_chat":
+      return { tone: "wait", text: "Not approved by chat: what destroys is only approved on its card" };
+    case "continuations_used_up":
+      return { tone: "wait", text: "The agent went on by itself as often as this window allows" };
     case "turn_interrupted":
       return { tone: "wait", text: `Interrupted: ${event.detail}` };
     default:

@@ -98,10 +98,12 @@ class HostWork:
 @contextmanager
 def host_work(
     server: Sshd, folder: Path, *, cap: int = 10_000_000, kill_after: float = 10.0, guard_seconds: int = 120,
+    silence: int = 0,
     rules: Callable[[str], Danger | None] = look,
 ) -> Iterator[HostWork]:  # fmt: skip
     """A worker's executions, ended with the block. ``cap``: bytes of output stored of an execution.
 
+    ``silence``: seconds without output that end one.
     ``rules``: what may be feared of a command, and ``guard_seconds`` after which the host undoes it by itself.
     """
     database = Templates(folder).sqlite(folder)
@@ -119,7 +121,7 @@ def host_work(
     gatherer = Gatherer(store, clock, cap)
     shell = ParamikoShell(server.key_path)
     guards = Guards(shell, guard_seconds, rules)
-    worker = Executions(store, clock, shell, gatherer, "worker", 600.0, 600, 0, kill_after, guards)
+    worker = Executions(store, clock, shell, gatherer, "worker", 600.0, 600, silence, kill_after, guards)
     ended = threading.Event()
 
     def poll() -> None:

@@ -120,9 +120,9 @@ class Sshd:
         config.write_text("\n".join(lines) + "\n")
         binary = shutil.which("sshd", path=f"/usr/sbin:{os.environ.get('PATH', '')}") or SSHD
         log = str(self.folder / "sshd.log")
-        self._process = subprocess.Popen(
-            [binary, "-D", "-f", str(config), "-E", log], stdin=subprocess.DEVNULL, start_new_session=True
-        )
+        # A test run in the background of a script has INT and QUIT ignored; a real server's sessions have not.
+        words = ["env", "--default-signal", binary, "-D", "-f", str(config), "-E", log]
+        self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
         wait_for(self._listens, what=f"sshd on port {self.port} (log: {log})")
 
     def _listens(self) -> bool:
