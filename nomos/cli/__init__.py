@@ -39,9 +39,7 @@ def main(ctx: click.Context) -> None:
 @click.pass_obj
 def serve(context: Context) -> None:
     """Serve the page and run the worker, until stopped."""
-    core = context.core()
-    _say_how_to_begin(core)
-    core.store.close()
+    context.core().store.close()  # what would keep both parts from starting is said once, here
     sys.exit(serve_both())
 
 
