@@ -47,7 +47,7 @@ def tree(folder: Path, depth: int = 0) -> Iterator[str]:
         if path.suffix in {".py", ".js"} and path != package:
             yield f"{'  ' * (depth + 1) + path.name:<{COLUMN}} {sentence(path)}".rstrip()
     for path in inside:
-        if path.is_dir() and any(path.glob("*.[pj]*")):
+        if path.is_dir() and path.name != "__pycache__" and any(path.glob("*.[pj]*")):
             yield from tree(path, depth + 1)
 
 

@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
-from flask import Flask, current_app, g, redirect, request, session, url_for
+from flask import Flask, current_app, g, has_request_context, redirect, request, session, url_for
 from flask_wtf.csrf import CSRFProtect
 from werkzeug.wrappers import Response as BaseResponse
 
 from nomos.actions import users as user_actions
 from nomos.actions.users import SCOPES
-from nomos.domain.audit import Kind, Who
+from nomos.domain.audit import NOMOS, Kind, Who
 from nomos.errors import Forbidden, InvalidInput, NotSignedIn
 from nomos.store import users
 from nomos.web.context import web
@@ -102,6 +102,8 @@ def _by_cookie() -> Actor | None:
 
 def who() -> Who:
     """Who makes the change that is asked for now, for the audit; by which route, and from which address."""
+    if not has_request_context():
+        return NOMOS
     found = signed_in()
     if found is None:
         return Who(Kind.NOBODY, "nobody", "page", request.remote_addr)
