@@ -166,7 +166,7 @@ def test_the_worker_being_away_is_said(lab: Lab, visit: Visit) -> None:
 
 
 def test_output_is_text_in_colours_and_stop_stops(lab: Lab, visit: Visit) -> None:
-    command = r"printf '\033[31mred\033[0m <b>x</b>\n'; sleep 300"
+    command = lab.changing + r"; printf '\033[31mred\033[0m <b>x</b>\n'; sleep 300"
     operator = visit(lab.stack)
     operator.say(says(lab, "paint", asks(command), text("It waits."), text("Stopped, I see.")))
     operator.page.get_by_role("button", name="Approve once").click()
