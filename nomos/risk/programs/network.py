@@ -20,9 +20,8 @@ _LAB_NETWORKS = tuple(
 )
 # Asked all over the world whether the net is there: the exact names, which carry nothing.
 _WELL_KNOWN = frozenset(
-    """google.com www.google.com cloudflare.com one.one.one.one dns.google github.com debian.org deb.debian.org
-    security.debian.org archive.ubuntu.com example.com example.org example.net registry-1.docker.io
-    download.proxmox.com""".split()
+    """google.com www.google.com cloudflare.com one.one.one.one dns.google debian.org example.com example.org
+    example.net""".split()
 )
 LEAVES = "it reaches out of the lab, and could carry what was read"
 
