@@ -5,7 +5,7 @@ A plain autoincrement would lose rows to a tailing reader on PostgreSQL: it is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -170,9 +170,3 @@ def _drop(tx: Tx, doomed: Any) -> int:
     gone = tx.c.execute(delete(journal).where(doomed, journal.c.seq <= highest)).rowcount
     tx.c.execute(update(journal_head).where(journal_head.c.floor < highest).values(floor=highest))
     return int(gone)
-
-
-def count_growth(c: Connection, about: Sequence[str]) -> int:
-    """How many pieces of text or output of these things the journal still keeps."""
-    statement = select(func.count()).select_from(journal)
-    return c.execute(statement.where(journal.c.about.in_(about), journal.c.type.in_(GROWING))).scalar_one()

@@ -54,6 +54,6 @@ def upgrade_to_head(app: Flask, engine: Engine) -> None:
 
     :raises DatabaseTooNew: a newer Nomos wrote it.
     """
-    if current(engine) != _known()[1]:
+    if not is_current(engine):
         with app.app_context():
             upgrade(directory=str(MIGRATIONS))

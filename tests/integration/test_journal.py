@@ -11,12 +11,12 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-from sqlalchemy import select, text
+from sqlalchemy import Connection, select, text
 
 from nomos.actions import executions, turns
 from nomos.actions import sessions as session_actions
 from nomos.actions.growth import Batch, commit
-from nomos.domain.events import Entry, Type
+from nomos.domain.events import GROWING, Entry, Type
 from nomos.domain.executions import State
 from nomos.domain.messages import BlockKind, MessageStatus
 from nomos.store import journal, rows
@@ -121,19 +121,24 @@ def grown(scene: Scene) -> tuple[str, str]:
     return block.id, execution.id
 
 
+def growth(connection: Connection, about: tuple[str, ...]) -> list[int]:
+    """The numbers of the pieces of text and output that the journal keeps of these things."""
+    kept = journal.after(connection, 0, 1000)
+    return [entry.seq for entry in kept if entry.about in about and entry.type in GROWING]
+
+
 def test_growth_goes_once_its_thing_has_ended_and_the_floor_tells(scene: Scene) -> None:
     ids = grown(scene)
     with scene.store.read() as connection:
-        assert journal.count_growth(connection, ids) == 3
-        pieces = [entry.seq for entry in journal.after(connection, 0, 1000) if entry.about in ids
-                  and entry.type in {Type.MESSAGE_DELTA, Type.EXECUTION_OUTPUT}]  # fmt: skip
+        pieces = growth(connection, ids)
+    assert len(pieces) == 3
     with scene.store.write(scene.clock.now()) as tx:
         assert journal.prune_growth(tx, scene.clock.now()) == 0, "it is not old yet"
     scene.clock.advance(1)
     with scene.store.write(scene.clock.now()) as tx:
         assert journal.prune_growth(tx, scene.clock.now()) == 3
     with scene.store.read() as connection:
-        assert journal.count_growth(connection, ids) == 0
+        assert growth(connection, ids) == []
         assert journal.head(connection).floor == max(pieces)
     with scene.store.write(scene.clock.now()) as tx:
         assert journal.prune_all(tx, scene.clock.now() - timedelta(days=1)) == 0
